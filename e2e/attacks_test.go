@@ -133,7 +133,7 @@ func TestConcurrentAttacksDoNotDelayNeighbors(t *testing.T) {
 	again := mark(t)
 	passes := func() (float64, error) {
 		m, err := standby.view.scrape()
-		return m[fmt.Sprintf("templater_reconcile_total{controller=%q,result=\"success\"}", sh.id+"-quiet")], err
+		return m[fmt.Sprintf("templater_reconcile_total{controller=%q,namespace=\"\",result=\"success\"}", sh.id+"-quiet")], err
 	}
 	leader.Stop()
 	standby.waitLeading(soon)

@@ -1,20 +1,32 @@
 package v1
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // GroupVersion is the group and version of this package's kinds.
 var GroupVersion = schema.GroupVersion{Group: "templater.dev", Version: "v1"}
 
-// Resource is the GroupVersionResource of TemplateControllers.
-var Resource = GroupVersion.WithResource("templatecontrollers")
+// The GroupVersionResources of TemplateControllers and NamespacedTemplateControllers.
+var (
+	Resource           = GroupVersion.WithResource("templatecontrollers")
+	NamespacedResource = GroupVersion.WithResource("namespacedtemplatecontrollers")
+)
 
-// KindTemplateController is the kind of a TemplateController.
-const KindTemplateController = "TemplateController"
+// The kinds of this package. They have the same fields.
+const (
+	KindTemplateController           = "TemplateController"
+	KindNamespacedTemplateController = "NamespacedTemplateController"
+)
 
 // Labels and annotations of children and parents, and the finalizers.
 const (
 	// LabelController is the name of the TemplateController.
 	LabelController = "templater.dev/controller"
+	// LabelNamespacedController is the name of the NamespacedTemplateController, on its children instead of LabelController.
+	LabelNamespacedController = "templater.dev/namespaced-controller"
 	// LabelChild is the name of the child template in spec.children.
 	LabelChild = "templater.dev/child"
 	// LabelParentUID is the metadata.uid of the parent.
@@ -43,16 +55,99 @@ const (
 	// FinalizerChildren blocks the deletion of a TemplateController until its children are deleted and its finalizer is removed from all
 	// parents.
 	FinalizerChildren = "templater.dev/children"
-	// FinalizerParentPrefix is the prefix of the finalizer on parents; the name of the TemplateController follows.
+	// FinalizerParentPrefix is the prefix of the finalizer on parents: see ParentFinalizer.
 	FinalizerParentPrefix = "finalize.templater.dev/"
 	// AnnotationCleanupSincePrefix is the prefix of the annotation on a deleted parent that records when its cleanup was first attempted
-	// (TIME/UID, API server time); the name of the TemplateController follows. Without it, finalize.timeout starts again.
+	// (TIME/UID, API server time): see CleanupSince. Without it, finalize.timeout starts again.
 	AnnotationCleanupSincePrefix = "cleanup-since.templater.dev/"
 	// AnnotationSkipFinalize, if "true", skips the cleanup of a parent that is being deleted: the finalizer is removed immediately.
 	AnnotationSkipFinalize = "templater.dev/skip-finalize"
 	// AnnotationOrder is the level of a child in the dependency graph of spec.children; level 0 has no dependencies and no annotation.
 	// It is only set with finalize.order Reverse.
 	AnnotationOrder = "templater.dev/order"
-	// FieldManagerPrefix is the prefix of the field manager; the name of the TemplateController follows.
-	FieldManagerPrefix = "templater/"
+	// FieldManagerPrefix is the prefix of the field manager of a TemplateController, and NamespacedFieldManagerPrefix of a
+	// NamespacedTemplateController: see FieldManager.
+	FieldManagerPrefix           = "templater/"
+	NamespacedFieldManagerPrefix = "templater-ns/"
 )
+
+// Key returns the key of a TemplateController: its name, or NAMESPACE/NAME for a NamespacedTemplateController. Keys are unique. Logs,
+// messages and the state of the operator use them.
+func Key(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// Key returns the key of the TemplateController: see the function Key.
+func (tc *TemplateController) Key() string { return Key(tc.Namespace, tc.Name) }
+
+// SplitKey returns the namespace and the name in a key.
+func SplitKey(key string) (namespace, name string) {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return "", key
+	}
+	return namespace, name
+}
+
+// ResourceOf returns the resource, and KindOf the kind, of the TemplateController with a key.
+func ResourceOf(key string) schema.GroupVersionResource {
+	if strings.Contains(key, "/") {
+		return NamespacedResource
+	}
+	return Resource
+}
+
+// KindOf returns the kind of the TemplateController with a key.
+func KindOf(key string) string {
+	if strings.Contains(key, "/") {
+		return KindNamespacedTemplateController
+	}
+	return KindTemplateController
+}
+
+// FieldManager returns the field manager of the TemplateController with a key. It has no namespace, because all objects of a
+// NamespacedTemplateController are in its namespace.
+func FieldManager(key string) string {
+	if namespace, name := SplitKey(key); namespace != "" {
+		return NamespacedFieldManagerPrefix + name
+	}
+	return FieldManagerPrefix + key
+}
+
+// KeyOfManager returns the key of the TemplateController with a field manager on an object in a namespace, or "" if it is none.
+func KeyOfManager(manager, namespace string) string {
+	if name, found := strings.CutPrefix(manager, NamespacedFieldManagerPrefix); found && namespace != "" {
+		return Key(namespace, name)
+	}
+	if name, found := strings.CutPrefix(manager, FieldManagerPrefix); found {
+		return name
+	}
+	return ""
+}
+
+// ControllerLabel returns the label of the children of the TemplateController with a key.
+func ControllerLabel(key string) (label, value string) {
+	if namespace, name := SplitKey(key); namespace != "" {
+		return LabelNamespacedController, name
+	}
+	return LabelController, key
+}
+
+// namespacedPrefix precedes the name of a NamespacedTemplateController in names on its parents. No TemplateController has a name with it.
+const namespacedPrefix = "ns."
+
+// ParentFinalizer returns the finalizer on the parents of the TemplateController with a key.
+func ParentFinalizer(key string) string { return FinalizerParentPrefix + parentSuffix(key) }
+
+// CleanupSince returns the annotation on deleted parents of the TemplateController with a key: see AnnotationCleanupSincePrefix.
+func CleanupSince(key string) string { return AnnotationCleanupSincePrefix + parentSuffix(key) }
+
+func parentSuffix(key string) string {
+	if namespace, name := SplitKey(key); namespace != "" {
+		return namespacedPrefix + name
+	}
+	return key
+}

@@ -20,6 +20,8 @@ import (
 // +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters: it becomes the value of a label on each child"
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith('ns.')",message="metadata.name must not begin with ns.: the finalizers of NamespacedTemplateControllers do"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.serviceAccountRef) || has(self.spec.serviceAccountRef.namespace)",message="namespace is required",fieldPath=".spec.serviceAccountRef"
 type TemplateController struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -44,6 +46,55 @@ type TemplateControllerList struct {
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	Items []TemplateController `json:"items"`
+}
+
+// NamespacedTemplateController is a TemplateController for one namespace:
+// parents, children, related objects and the ServiceAccount are in the same
+// namespace as the NamespacedTemplateController.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Namespaced,shortName=ntc
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.spec.watch.kind`
+// +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents.total`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.parents.failed`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.parents.updated`,priority=1
+// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 60",message="metadata.name must be at most 60 characters: it becomes a part of a finalizer of each parent"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.serviceAccountRef)",message="serviceAccountRef.name is required in a NamespacedTemplateController",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.serviceAccountRef) || !has(self.spec.serviceAccountRef.namespace)",message="not allowed in a NamespacedTemplateController, whose ServiceAccount is in its own namespace: remove it",fieldPath=".spec.serviceAccountRef.namespace"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.crd)",message="not allowed in a NamespacedTemplateController: define the kind with a TemplateController or in a file",fieldPath=".spec.crd"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.watch.namespaces) && !has(self.spec.watch.namespaceSelector)",message="namespaces and namespaceSelector are not allowed in a NamespacedTemplateController, which watches its own namespace: remove them",fieldPath=".spec.watch"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.related) || self.spec.related.all(r, !has(r.namespaces) && !has(r.namespaceSelector))",message="namespaces and namespaceSelector are not allowed in a NamespacedTemplateController, which watches its own namespace: remove them",fieldPath=".spec.related"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.children) || self.spec.children.all(c, !has(c.scope) || c.scope == 'Namespaced')",message="scope Cluster is not allowed in a NamespacedTemplateController, whose children are in its own namespace: remove it",fieldPath=".spec.children"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.finalize) || !has(self.spec.finalize.children) || self.spec.finalize.children.all(c, !has(c.scope) || c.scope == 'Namespaced')",message="scope Cluster is not allowed in a NamespacedTemplateController, whose children are in its own namespace: remove it",fieldPath=".spec.finalize"
+type NamespacedTemplateController struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Which objects to watch, and what to create for each of them. Required. The
+	// fields are those of a TemplateController, except crd, watch.namespaces,
+	// watch.namespaceSelector and everything else that reaches outside the
+	// namespace.
+	// +required
+	Spec TemplateControllerSpec `json:"spec"`
+
+	// The observed state. Absent until an installation of templater has processed
+	// the spec. Written by templater only.
+	// +optional
+	Status TemplateControllerStatus `json:"status,omitempty,omitzero"`
+}
+
+// NamespacedTemplateControllerList is a list of NamespacedTemplateControllers.
+//
+// +kubebuilder:object:root=true
+type NamespacedTemplateControllerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []NamespacedTemplateController `json:"items"`
 }
 
 // TemplateControllerSpec selects the parents, and defines the children and the
@@ -234,11 +285,14 @@ type Watch struct {
 
 // ServiceAccountRef names a ServiceAccount.
 type ServiceAccountRef struct {
-	// Namespace of the ServiceAccount. Required. At most 63 characters.
-	// +required
+	// Namespace of the ServiceAccount. Optional: required in a TemplateController,
+	// and not allowed in a NamespacedTemplateController, whose ServiceAccount is
+	// in its own namespace. At most 63 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
-	Namespace string `json:"namespace"`
+	Namespace string `json:"namespace,omitempty"`
 
 	// Name of the ServiceAccount. Required. At most 253 characters.
 	// +required

@@ -135,7 +135,7 @@ func (f *treeFlags) fromCluster(ctx context.Context, kind, name string) (tree.Tr
 			return tree.Tree{}, err
 		}
 		if seen == nil {
-			b.notParent(tc.Name, "spec.watch does not select it: check its namespace, labels and fields, and spec.watch.filter")
+			b.notParent(tc.Key(), "spec.watch does not select it: check its namespace, labels and fields, and spec.watch.filter")
 			continue
 		}
 		if err := b.add(tc, checked, seen.Definitions, func(s *simulate.Simulator) simulate.State {

@@ -36,7 +36,7 @@ func (b *treeBuilder) add(tc *v1.TemplateController, checked lint.Result, defini
 			b.parent = simulate.Patch(b.parent, map[string]any{"metadata": map[string]any{"namespace": namespace}})
 		}
 		if why := s.Matches(b.parent); why != "" {
-			b.notParent(tc.Name, why)
+			b.notParent(tc.Key(), why)
 			return nil
 		}
 	}

@@ -1,4 +1,4 @@
-// Package schema has the JSON schema of TemplateControllers, which is made of the CustomResourceDefinition.
+// Package schema has the JSON schema of TemplateControllers and NamespacedTemplateControllers, which is made of their CustomResourceDefinitions.
 package schema
 
 import (
@@ -27,6 +27,8 @@ type Node struct {
 	Minimum     *int64           `json:"minimum"`
 	Maximum     *int64           `json:"maximum"`
 	Rules       []Rule           `json:"x-kubernetes-validations"`
+	// NamespacedRules are Rules in a NamespacedTemplateController. Only the root has any.
+	NamespacedRules []Rule `json:"x-namespaced-validations"`
 }
 
 // Rule is a rule in CEL that takes more than the bounds of a field.

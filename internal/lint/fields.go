@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/config/schema"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -45,7 +46,11 @@ var compiled = sync.OnceValue(func() map[string]*regexp.Regexp {
 // is known already.
 func checkFields(content map[string]any) []finding.Finding {
 	c := &fields{}
-	c.check(schema.TemplateController(), "", content)
+	root := *schema.TemplateController()
+	if content["kind"] == v1.KindNamespacedTemplateController {
+		root.Rules = root.NamespacedRules
+	}
+	c.check(&root, "", content)
 	return c.found
 }
 
@@ -84,7 +89,7 @@ func (c *fields) check(n *schema.Node, where string, v any) {
 func (c *fields) checkRules(n *schema.Node, where string, v any) {
 	for _, r := range n.Rules {
 		if obeys := rules[r.Rule]; obeys != nil && !obeys(v) {
-			c.wrong(cmp.Or(where+r.Path, "metadata.name"), "%s", r.Message) // the rule of the whole object is about its name
+			c.wrong(cmp.Or(strings.TrimPrefix(where+r.Path, "."), "metadata.name"), "%s", r.Message) // a rule of the whole object without a path is about its name
 		}
 	}
 }
@@ -155,10 +160,44 @@ var rules = map[string]func(v any) bool{
 	"!has(self.logs) || (self.apiVersion == 'v1' && self.kind == 'Pod')": func(v any) bool {
 		return at(v, "logs") == nil || at(v, "apiVersion") == "v1" && at(v, "kind") == "Pod"
 	},
-	"self.metadata.name.size() <= 63": func(v any) bool {
-		name, _ := at(v, "metadata", "name").(string)
-		return len(name) <= 63
+	"self.metadata.name.size() <= 63":       func(v any) bool { return len(objectName(v)) <= 63 },
+	"self.metadata.name.size() <= 60":       func(v any) bool { return len(objectName(v)) <= 60 },
+	"!self.metadata.name.startsWith('ns.')": func(v any) bool { return !strings.HasPrefix(objectName(v), "ns.") },
+	"!has(self.spec.serviceAccountRef) || has(self.spec.serviceAccountRef.namespace)": func(v any) bool {
+		return at(v, "spec", "serviceAccountRef") == nil || at(v, "spec", "serviceAccountRef", "namespace") != nil
 	},
+	// NamespacedTemplateControllers
+	"has(self.spec.serviceAccountRef)": func(v any) bool { return at(v, "spec", "serviceAccountRef") != nil },
+	"!has(self.spec.serviceAccountRef) || !has(self.spec.serviceAccountRef.namespace)": func(v any) bool {
+		return at(v, "spec", "serviceAccountRef", "namespace") == nil
+	},
+	"!has(self.spec.crd)": func(v any) bool { return at(v, "spec", "crd") == nil },
+	"!has(self.spec.watch.namespaces) && !has(self.spec.watch.namespaceSelector)": func(v any) bool { return !selectsNamespaces(at(v, "spec", "watch")) },
+	"!has(self.spec.related) || self.spec.related.all(r, !has(r.namespaces) && !has(r.namespaceSelector))": func(v any) bool {
+		return !anyItem(at(v, "spec", "related"), selectsNamespaces)
+	},
+	"!has(self.spec.children) || self.spec.children.all(c, !has(c.scope) || c.scope == 'Namespaced')": func(v any) bool {
+		return !anyItem(at(v, "spec", "children"), hasScopeCluster)
+	},
+	"!has(self.spec.finalize) || !has(self.spec.finalize.children) || self.spec.finalize.children.all(c, !has(c.scope) || c.scope == 'Namespaced')": func(v any) bool {
+		return !anyItem(at(v, "spec", "finalize", "children"), hasScopeCluster)
+	},
+}
+
+func objectName(v any) string {
+	name, _ := at(v, "metadata", "name").(string)
+	return name
+}
+
+func selectsNamespaces(v any) bool {
+	return at(v, "namespaces") != nil || at(v, "namespaceSelector") != nil
+}
+
+func hasScopeCluster(v any) bool { return at(v, "scope") == string(v1.ScopeCluster) }
+
+func anyItem(list any, is func(any) bool) bool {
+	items, _ := list.([]any)
+	return slices.ContainsFunc(items, is)
 }
 
 // at returns the value at a path of keys in nested mappings, or nil.

@@ -118,7 +118,7 @@ func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 	}
 	known := map[string]bool{}
 	everyNode("", schema.TemplateController(), func(where string, n *schema.Node) {
-		for _, r := range n.Rules {
+		for _, r := range slices.Concat(n.Rules, n.NamespacedRules) {
 			known[r.Rule] = true
 			if here := rules[r.Rule] != nil; here == slices.Contains(elsewhere, r.Message) {
 				t.Errorf("%s: the rule %s is checked here: %t, and elsewhere: %[3]t", where, r.Rule, here)

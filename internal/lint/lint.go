@@ -76,7 +76,7 @@ func newCheck(tc *v1.TemplateController, schemas openapi.Set, pause func() error
 
 // all compiles the spec, and returns all findings.
 func (c check) all() Result {
-	compiled, rejection, partial := spec.CompileWith(c.pause, c.tc.Name, &c.tc.Spec)
+	compiled, rejection, partial := spec.CompileWith(c.pause, c.tc.Key(), &c.tc.Spec)
 	if rejection == nil {
 		return c.typed(compiled)
 	}

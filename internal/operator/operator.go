@@ -46,6 +46,7 @@ const DefaultSealNamespace = "templater-system"
 var (
 	crds                = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
 	templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
+	namespacedOnes      = watch.Want{Resource: v1.NamespacedResource, Role: watch.Controller}
 )
 
 // election decides when this replica may write. leader.Election implements it.
@@ -142,8 +143,8 @@ func obstacle(want watch.Want, err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case apierrors.IsNotFound(err) && want == templateControllers:
-		return "the CustomResourceDefinition of TemplateController is not installed: run kubectl apply -k config/crd"
+	case apierrors.IsNotFound(err) && want.Role == watch.Controller:
+		return "the CustomResourceDefinition of " + want.Resource.Resource + " is not installed: run kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
 		return "the operator is not allowed to list and watch Secret " + want.Namespace + "/" + sealSecret + ", which holds the seal keys: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):

@@ -45,7 +45,7 @@ func TestReviewReadsOtherTemplateControllersOneAtATime(t *testing.T) {
 			cache := cacheOf(t, all...)
 			h := admission.New(&admission.Handler{
 				Check:  func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { return nil },
-				Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] { return conditionWriters(cache, kind) },
+				Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] { return conditionWriters(kind, cache) },
 			})
 			most := heldAtMost(func() {
 				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", admission.Path, strings.NewReader(review)))

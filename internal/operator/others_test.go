@@ -58,7 +58,7 @@ func TestConditionWriters(t *testing.T) {
 		t.Run(row.why, func(t *testing.T) {
 			tc := accepted("a")
 			row.change(tc)
-			got := slices.Collect(conditionWriters(cacheOf(t, tc), schema.GroupKind{Group: "example.org", Kind: "App"}))
+			got := slices.Collect(conditionWriters(schema.GroupKind{Group: "example.org", Kind: "App"}, cacheOf(t, tc)))
 			if len(got) > 1 || (len(got) == 1) != row.want || row.want && got[0].Name != "a" {
 				t.Errorf("returned %d TemplateControllers, want it: %v", len(got), row.want)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/admission/certificate"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/operator/serve"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -63,21 +64,24 @@ func (p *process) check(ctx, reading context.Context, tc *v1.TemplateController)
 
 // others yields the TemplateControllers that write a ready condition to parents of that kind. See admission.Handler.
 func (p *process) others(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
-	return conditionWriters(p.caches[templateControllers], kind)
+	caches := p.controllerCaches()
+	return conditionWriters(kind, caches[:]...)
 }
 
-// conditionWriters yields the accepted TemplateControllers in a cache, of any class, that write a ready condition to
+// conditionWriters yields the accepted TemplateControllers in the caches, of any class, that write a ready condition to
 // parents of that kind. They may be large, so each one is decoded only when needed, and only the fields that are
 // compared.
-func conditionWriters(cache *watch.Cache, kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
+func conditionWriters(kind schema.GroupKind, caches ...*watch.Cache) iter.Seq[*v1.TemplateController] {
 	return func(yield func(*v1.TemplateController) bool) {
 		var packed []*object.Object // decoded later, without the lock of the cache
-		cache.Each(func(o *object.Object) bool {
-			if store.WatchedKind(o) == kind && !o.Deleting() {
-				packed = append(packed, o)
-			}
-			return true
-		})
+		for _, cache := range caches {
+			cache.Each(func(o *object.Object) bool {
+				if store.WatchedKind(o) == kind && !o.Deleting() {
+					packed = append(packed, o)
+				}
+				return true
+			})
+		}
 		for _, o := range packed {
 			if tc := conditionWriter(o); tc != nil && !yield(tc) {
 				return
@@ -89,10 +93,11 @@ func conditionWriters(cache *watch.Cache, kind schema.GroupKind) iter.Seq[*v1.Te
 // conditionWriter decodes a TemplateController that writes a ready condition: its name, spec.watch and
 // spec.status.readyCondition. It returns nil for all others.
 func conditionWriter(packed *object.Object) *v1.TemplateController {
-	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: packed.Name()}}
+	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Namespace: packed.Namespace(), Name: packed.Name()}}
 	if !writesCondition(packed) || packed.Unmarshal(&tc.Spec.Watch, "spec", "watch") != nil {
 		return nil
 	}
+	spec.Confine(tc.Namespace, &tc.Spec)
 	if condition, ok := packed.At("spec", "status", "readyCondition").(string); ok {
 		tc.Spec.Status = &v1.ParentStatus{ReadyCondition: &condition}
 	}

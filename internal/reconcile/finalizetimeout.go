@@ -90,7 +90,7 @@ func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 }
 
 // sinceKey and since are the key and value of the annotation that records when the cleanup was first attempted.
-func (t timeout) sinceKey() string { return v1.AnnotationCleanupSincePrefix + t.Name }
+func (t timeout) sinceKey() string { return v1.CleanupSince(t.Name) }
 
 func (t timeout) since(at time.Time) string {
 	return at.UTC().Format(time.RFC3339) + "/" + string(t.parent.UID())

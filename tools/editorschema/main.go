@@ -1,4 +1,4 @@
-// Command editorschema writes a JSON schema of TemplateControllers for editors, converted from the CRD.
+// Command editorschema writes a JSON schema of TemplateControllers and NamespacedTemplateControllers for editors, converted from the CRDs.
 package main
 
 import (
@@ -15,28 +15,45 @@ import (
 
 func main() {
 	crd := flag.String("crd", "config/crd/templater.dev_templatecontrollers.yaml", "the CustomResourceDefinition")
+	namespaced := flag.String("namespaced-crd", "config/crd/templater.dev_namespacedtemplatecontrollers.yaml", "the CustomResourceDefinition of NamespacedTemplateControllers")
 	output := flag.String("output", "config/schema/templatecontroller_v1.json", "the file to write")
 	flag.Parse()
-	if err := run(*crd, *output); err != nil {
+	if err := run(*crd, *namespaced, *output); err != nil {
 		fmt.Fprintln(os.Stderr, "editorschema:", err)
 		os.Exit(1)
 	}
 }
 
-func run(crd, output string) error {
-	text, err := os.ReadFile(crd)
+func run(crd, namespaced, output string) error {
+	schema, err := read(crd)
 	if err != nil {
 		return err
 	}
-	schema, err := convert(text)
+	other, err := read(namespaced)
 	if err != nil {
-		return fmt.Errorf("%s: %w", crd, err)
+		return err
 	}
-	text, err = json.MarshalIndent(schema, "", "  ")
+	schema[namespacedRules] = other["x-kubernetes-validations"]
+	text, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(output, append(text, '\n'), 0o644) //nolint:gosec // a schema is public
+}
+
+// namespacedRules has the rules of a NamespacedTemplateController as a whole; everything else is the same.
+const namespacedRules = "x-namespaced-validations"
+
+func read(crd string) (map[string]any, error) {
+	text, err := os.ReadFile(crd)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := convert(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", crd, err)
+	}
+	return schema, nil
 }
 
 // convert returns the schema of the API's version.
@@ -72,13 +89,14 @@ func whole(schema map[string]any) map[string]any {
 	properties := schema["properties"].(map[string]any)
 	delete(properties, "status")
 	properties["apiVersion"] = map[string]any{"const": v1.GroupVersion.String()}
-	properties["kind"] = map[string]any{"const": v1.KindTemplateController}
+	properties["kind"] = map[string]any{"enum": []any{v1.KindTemplateController, v1.KindNamespacedTemplateController}}
 	texts := map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}
 	properties["metadata"] = map[string]any{
 		"type": "object", "required": []any{"name"},
 		"properties": map[string]any{
-			"name":   map[string]any{"type": "string", "maxLength": 253, "pattern": `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`},
-			"labels": texts, "annotations": texts,
+			"name":      map[string]any{"type": "string", "maxLength": 253, "pattern": `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`},
+			"namespace": map[string]any{"type": "string", "maxLength": 63, "pattern": `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`},
+			"labels":    texts, "annotations": texts,
 		},
 	}
 	return schema

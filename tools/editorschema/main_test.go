@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	crd    = "../../config/crd/templater.dev_templatecontrollers.yaml"
-	schema = "../../config/schema/templatecontroller_v1.json"
+	crd        = "../../config/crd/templater.dev_templatecontrollers.yaml"
+	namespaced = "../../config/crd/templater.dev_namespacedtemplatecontrollers.yaml"
+	schema     = "../../config/schema/templatecontroller_v1.json"
 )
 
 func text(t *testing.T, file string) string {
@@ -32,7 +33,7 @@ func text(t *testing.T, file string) string {
 
 func TestSchemaIsCurrent(t *testing.T) {
 	now := filepath.Join(t.TempDir(), "schema.json")
-	if err := run(crd, now); err != nil {
+	if err := run(crd, namespaced, now); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(text(t, schema), text(t, now)); diff != "" {
@@ -42,7 +43,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 
 func TestMissingSchemaIsError(t *testing.T) {
 	for why, file := range map[string]string{"no file": "nowhere.yaml", "no YAML": "main.go", "no version": "../../config/crd/kustomization.yaml"} {
-		if err := run(file, filepath.Join(t.TempDir(), "schema.json")); err == nil {
+		if err := run(file, namespaced, filepath.Join(t.TempDir(), "schema.json")); err == nil {
 			t.Errorf("%s: no error", why)
 		}
 	}

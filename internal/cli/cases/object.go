@@ -60,7 +60,7 @@ func saysWhose(o map[string]any) bool {
 	metadata, _ := o["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	owners, _ := metadata["ownerReferences"].([]any)
-	for _, label := range []string{v1.LabelChild, v1.LabelController, v1.LabelParentUID} {
+	for _, label := range []string{v1.LabelChild, v1.LabelController, v1.LabelNamespacedController, v1.LabelParentUID} {
 		if labels[label] != nil {
 			return true
 		}

@@ -59,7 +59,7 @@ type comparison struct {
 
 // Compare returns what the TemplateController would do if it replaced the one with its name.
 func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Report, error) {
-	old, err := c.Source.Controller(ctx, tc.Name)
+	old, err := c.Source.Controller(ctx, tc.Key())
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +68,15 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	}
 	checked := lint.Check(tc, c.Schemas)
 	if invalid := checked.Invalid(); invalid != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, invalid.Message)
+		return nil, fmt.Errorf("TemplateController %s: %s", tc.Key(), invalid.Message)
 	}
 	read, err := c.Source.Definitions(ctx, snapshot.AllKinds(tc, checked.Compiled))
 	if err != nil {
 		return nil, err
 	}
 	definitions := slices.Concat(c.Definitions, read)
-	x := &comparison{Comparer: c, tries: &tries{source: c.Source, server: c.Server, manager: v1.FieldManagerPrefix + tc.Name, forbidden: map[place]int{}}}
-	report := &Report{Controller: tc.Name, New: old == nil}
+	x := &comparison{Comparer: c, tries: &tries{source: c.Source, server: c.Server, manager: v1.FieldManager(tc.Key()), forbidden: map[place]int{}}}
+	report := &Report{Controller: tc.Key(), New: old == nil}
 	if x.after, err = c.side(ctx, tc, checked.Compiled, definitions); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if old != nil {
 		specs = append(specs, &old.Spec)
 	}
-	x.children, err = c.Source.Children(ctx, snapshot.Labels{Controller: tc.Name, Kinds: snapshot.ChildKinds(tc, checked.Compiled), Namespaces: snapshot.ChildNamespaces(specs...)})
+	x.children, err = c.Source.Children(ctx, snapshot.Labels{Controller: tc.Key(), Kinds: snapshot.ChildKinds(tc, checked.Compiled), Namespaces: snapshot.ChildNamespaces(specs...)})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled
 	s := &side{tc: tc, compiled: compiled, parents: map[types.UID]*object.Object{}}
 	var rejection *spec.Rejection
 	if s.simulator, rejection = simulate.New(tc, compiled, definitions, c.Schemas); rejection != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, rejection.Message)
+		return nil, fmt.Errorf("TemplateController %s: %s", tc.Key(), rejection.Message)
 	}
 	parents, err := c.Source.Parents(ctx, tc, compiled)
 	if err != nil {

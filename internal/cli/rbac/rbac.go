@@ -57,7 +57,7 @@ func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
 	if o.Account != nil {
 		as.ServiceAccountRef = o.Account
 	}
-	compiled, rejection := spec.Compile(tc.Name, as)
+	compiled, rejection := spec.Compile(tc.Key(), as)
 	if rejection != nil {
 		return nil, errors.New(rejection.Message)
 	}
@@ -66,7 +66,7 @@ func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
 		return nil, err
 	}
 	return &Rights{
-		Controller: tc.Name, Account: as.ServiceAccountRef, Operator: o.Operator, Grants: g.sorted(), Notes: g.notes,
+		Controller: tc.Key(), Account: as.ServiceAccountRef, Operator: o.Operator, Grants: g.sorted(), Notes: g.notes,
 	}, nil
 }
 

@@ -25,8 +25,9 @@ func (s *Simulator) vouched(in State) []map[string]any {
 // vouch returns an object with the labels of a child of the parent, and with a valid seal.
 func (s *Simulator) vouch(content map[string]any, parent *object.Object) map[string]any {
 	o := read(content)
-	if o.Label(v1.LabelController) == "" || o.Label(v1.LabelParentUID) == "" {
-		content = Patch(content, map[string]any{"metadata": map[string]any{"labels": map[string]any{v1.LabelController: s.name, v1.LabelParentUID: string(parent.UID())}}})
+	if o.ControllerKey() == "" || o.Label(v1.LabelParentUID) == "" {
+		label, name := v1.ControllerLabel(s.name)
+		content = Patch(content, map[string]any{"metadata": map[string]any{"labels": map[string]any{label: name, v1.LabelParentUID: string(parent.UID())}}})
 		o = read(content)
 	}
 	kind := s.kinds.find(child.GVKOf(content))
@@ -49,7 +50,7 @@ func (s *Simulator) adopted(in State, desired []*child.Wanted) (out []map[string
 			continue
 		}
 		current := o.Annotation(v1.AnnotationHash) == "" && covers(content, w.Content)
-		if o.Label(v1.LabelController) != "" && o.Label(v1.LabelParentUID) != "" && !current {
+		if o.ControllerKey() != "" && o.Label(v1.LabelParentUID) != "" && !current {
 			continue
 		}
 		change := w.Mark(o)
@@ -71,7 +72,7 @@ func (s *Simulator) maybeOurs(o, parent *object.Object) bool {
 	if owner, has := o.Controller(); has && owner.UID != parent.UID() {
 		return false
 	}
-	if by := o.Label(v1.LabelController); by != "" && by != s.name {
+	if by := o.ControllerKey(); by != "" && by != s.name {
 		return false
 	}
 	of := o.Label(v1.LabelParentUID)

@@ -24,7 +24,7 @@ func (s *Simulator) Holding(in State, parent *object.Object, children []*object.
 
 // withManaged returns content with the managedFields entry of the TemplateController from an object.
 func (s *Simulator) withManaged(content map[string]any, o *object.Object, subresource string) map[string]any {
-	manager := v1.FieldManagerPrefix + s.name
+	manager := v1.FieldManager(s.name)
 	set := o.Applied(manager, subresource)
 	if set == nil {
 		return content

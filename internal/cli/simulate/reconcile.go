@@ -67,7 +67,7 @@ func (s *Simulator) converge(in State) (*world, error) {
 
 // held returns a parent that is being deleted with the finalizer, which it already has if its deletion needs one.
 func (s *Simulator) held(parent map[string]any) map[string]any {
-	name := v1.FinalizerParentPrefix + s.name
+	name := v1.ParentFinalizer(s.name)
 	if !spec.NeedsFinalizer(s.spec) || read(parent).HasFinalizer(name) {
 		return parent
 	}

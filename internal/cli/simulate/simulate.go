@@ -46,7 +46,7 @@ type Simulator struct {
 // neither defined there nor built in are assumed to be namespaced. known has the schemas of kinds; nil = none. The rejection is the reason why the
 // operator would not accept it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.Declared, known openapi.Set) (*Simulator, *spec.Rejection) {
-	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
+	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Key(), spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
@@ -102,7 +102,7 @@ func (s *Simulator) listed(namespace string) bool {
 func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
 	return &child.Factory{
 		Ownership: &child.Ownership{
-			Controller: s.name, Manager: v1.FieldManagerPrefix + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
+			Controller: s.name, Manager: v1.FieldManager(s.name), Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
 			Departed: &child.Departed{}, Entries: slices.Concat(s.spec.Children, spec.Finals(s.spec)), Levels: s.compiled.Order.Levels(),
 		},
 		Spec: s.spec, Program: s.compiled.Program, ParentKind: s.parents, Clock: now,

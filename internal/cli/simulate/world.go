@@ -116,11 +116,11 @@ func (w *world) born(o *unstructured.Unstructured) {
 func (w *world) run(read []schema.GroupVersionKind) error {
 	c := &controller.Controller{
 		Definition: controller.Definition{
-			Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync, GVK: w.compiled.GVK, Generation: 1, Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition,
+			Name: w.name, Manager: v1.FieldManager(w.name), Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync, GVK: w.compiled.GVK, Generation: 1, Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition,
 		},
 		Access: controller.Access{Cluster: w.server, Meter: record.Discard{}},
 		Mode: controller.Mode{
-			Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true,
+			Finalizer: v1.ParentFinalizer(w.name), NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true,
 		},
 		Caches: controller.Caches{
 			Kinds: w, Kind: w.parents, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]controller.Source{}, Settled: map[schema.GroupKind]bool{},
@@ -159,7 +159,8 @@ func (w *world) readChildren(k kind.Kind) error {
 	if w.controller.Sources[gk].There() {
 		return nil
 	}
-	cache, err := w.fill(watch.Want{Resource: k.Resource, Labels: v1.LabelController, Role: watch.Child})
+	label, _ := v1.ControllerLabel(w.name)
+	cache, err := w.fill(watch.Want{Resource: k.Resource, Labels: label, Role: watch.Child})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 	if !admits(compiled, parent) || !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
 		return nil, nil //nolint:nilnil // not a parent
 	}
-	of := Labels{Controller: tc.Name, Parent: parent.UID(), Kinds: ChildKinds(tc, compiled), Namespaces: ChildNamespaces(&tc.Spec)}
+	of := Labels{Controller: tc.Key(), Parent: parent.UID(), Kinds: ChildKinds(tc, compiled), Namespaces: ChildNamespaces(&tc.Spec)}
 	if of.Namespaces != nil {
 		of.Namespaces = []string{parent.Namespace()}
 	}

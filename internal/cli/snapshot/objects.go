@@ -76,7 +76,8 @@ func (s *Source) inNamespaces(ctx context.Context, objects []*object.Object, sel
 // Children returns the objects of kinds with the label of a TemplateController, by the UID of the parent in their labels. Their
 // seals are not verified, because the key is not available.
 func (s *Source) Children(ctx context.Context, of Labels) (map[types.UID][]*object.Object, error) {
-	set := labels.Set{v1.LabelController: of.Controller}
+	label, name := v1.ControllerLabel(of.Controller)
+	set := labels.Set{label: name}
 	if of.Parent != "" {
 		set[v1.LabelParentUID] = string(of.Parent)
 	}

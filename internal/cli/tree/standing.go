@@ -31,14 +31,15 @@ func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[stri
 // standing does not reconcile: it finds the children of a parent by their labels, and computes their readiness by kind. compiled is nil for a
 // spec with invalid child templates.
 func standing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
-	out := Controller{Name: tc.Name, Children: []Entry{}, Related: []Entry{}, Errors: []string{}, Waits: []string{}, Pending: []string{}}
+	out := Controller{Name: tc.Key(), Children: []Entry{}, Related: []Entry{}, Errors: []string{}, Waits: []string{}, Pending: []string{}}
 	if compiled != nil {
 		out.Children = append(entriesOf(tc.Spec.Children, compiled.Order), entriesOf(spec.Finals(&tc.Spec), compiled.FinalOrder)...)
 	}
+	label, name := v1.ControllerLabel(tc.Key())
 	uid := simulate.Text(simulate.Map(parent["metadata"])["uid"])
 	for _, content := range objects {
 		labels, _ := simulate.Map(content["metadata"])["labels"].(map[string]any)
-		if labels[v1.LabelController] != tc.Name || uid == "" || labels[v1.LabelParentUID] != uid {
+		if labels[label] != name || uid == "" || labels[v1.LabelParentUID] != uid {
 			continue
 		}
 		o := objectOf(content)

@@ -68,7 +68,7 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 	state = s.Placed(state)
 	result, _, err := s.Reconcile(state)
 	if err != nil {
-		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
+		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Key(), err)
 	}
 	return After(tc, compiled, state, result), nil
 }
@@ -79,7 +79,7 @@ func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.St
 		return Leaving(tc, compiled, state.Parent, state.Objects)
 	}
 	out := Controller{
-		Name: tc.Name, Children: entriesOf(tc.Spec.Children, compiled.Order), Related: []Entry{}, Pending: []string{},
+		Name: tc.Key(), Children: entriesOf(tc.Spec.Children, compiled.Order), Related: []Entry{}, Pending: []string{},
 		Errors: append([]string{}, result.Errors...), Waits: append([]string{}, result.Waits...),
 	}
 	pending := pendingOf(result.Writes)

@@ -31,7 +31,10 @@ const (
 // entry is an entry of managedFields. Its parts are slices of the text; strings are without quotes and still escaped.
 type entry struct{ manager, operation, subresource, time, fields []byte }
 
-var prefix = []byte(v1.FieldManagerPrefix)
+// isOurs reports whether a field manager is that of a TemplateController.
+func isOurs(manager []byte) bool {
+	return bytes.HasPrefix(manager, []byte(v1.FieldManagerPrefix)) || bytes.HasPrefix(manager, []byte(v1.NamespacedFieldManagerPrefix))
+}
 
 // takeOwnership stores the relevant parts of managedFields.
 func (o *Object) takeOwnership(managed []byte) {
@@ -40,14 +43,14 @@ func (o *Object) takeOwnership(managed []byte) {
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
 		return
 	}
-	controller, parent := o.Label(v1.LabelController), o.Label(labelParentUID)
+	manager, parent := o.manager(), o.Label(labelParentUID)
 	lines := d.lines[:0]
 	for d.PeekKind() == '{' {
 		e, err := d.entry(managed)
 		if err != nil {
 			break // cannot happen: Decode has found the text to be valid
 		}
-		if at := e.appliedBy(controller); at > o.applied {
+		if at := e.appliedBy(manager); at > o.applied {
 			o.applied = at
 		}
 		lines = e.keep(lines, parent)
@@ -58,11 +61,10 @@ func (o *Object) takeOwnership(managed []byte) {
 	}
 }
 
-// appliedBy returns the time of the entry, in Unix seconds, if it is an apply of the object itself for that TemplateController,
-// or for any if controller is empty. Otherwise, it returns 0.
-func (e entry) appliedBy(controller string) uint32 {
-	name, ours := bytes.CutPrefix(e.manager, prefix)
-	if !ours || string(e.operation) != "Apply" || len(e.subresource) > 0 || controller != "" && string(name) != controller {
+// appliedBy returns the time of the entry, in Unix seconds, if it is an apply of the object itself by that field manager, or by any of
+// templater if it is empty. Otherwise, it returns 0.
+func (e entry) appliedBy(manager string) uint32 {
+	if !isOurs(e.manager) || string(e.operation) != "Apply" || len(e.subresource) > 0 || manager != "" && string(e.manager) != manager {
 		return 0
 	}
 	at, err := time.Parse(time.RFC3339, string(e.time))
@@ -109,9 +111,28 @@ func (o *Object) sameMembers(before *Object, set *reader, path ...string) bool {
 	return true
 }
 
+// manager returns the field manager of the TemplateController in the label, or "".
+func (o *Object) manager() string {
+	if key := o.ControllerKey(); key != "" {
+		return v1.FieldManager(key)
+	}
+	return ""
+}
+
+// ControllerKey returns the key of the TemplateController in the labels of a child, or "".
+func (o *Object) ControllerKey() string {
+	if name := o.Label(v1.LabelController); name != "" {
+		return name
+	}
+	if name := o.Label(v1.LabelNamespacedController); name != "" {
+		return v1.Key(o.Namespace(), name)
+	}
+	return ""
+}
+
 // own returns the line with the fields owned by the TemplateController in the label.
 func (o *Object) own() line {
-	manager := v1.FieldManagerPrefix + o.Label(v1.LabelController)
+	manager := o.manager()
 	for l := range o.lines {
 		if l.kind == applied && l.manager == manager && l.subresource == "" {
 			return l
@@ -156,7 +177,7 @@ func (e *entry) target(name []byte) *[]byte {
 
 // keep appends the lines for an entry, if any.
 func (e entry) keep(lines []byte, parent string) []byte {
-	if string(e.operation) == "Apply" && bytes.HasPrefix(e.manager, prefix) {
+	if string(e.operation) == "Apply" && isOurs(e.manager) {
 		lines = appendLine(lines, applied, e, parent)
 	}
 	if !bytes.Contains(e.fields, []byte(`"f:conditions"`)) {

@@ -31,7 +31,7 @@ func (o *Object) provenance(before *Object, known Fact) Fact {
 		return 0
 	case o.sameSeal(before):
 		o.SetOwned(before.Owned())
-		if known&Covered != 0 && (o.Label(v1.LabelController) != before.Label(v1.LabelController) || !o.sameOwned(before)) {
+		if known&Covered != 0 && (o.ControllerKey() != before.ControllerKey() || !o.sameOwned(before)) {
 			known &^= Covered
 		}
 		return known & (Covered | Restored)
@@ -52,7 +52,7 @@ func (o *Object) Written(after *Object) {
 
 // sameParent reports whether the labels name the same TemplateController and parent UID.
 func (o *Object) sameParent(before *Object) bool {
-	return o.text(o.labels) == before.text(before.labels) || o.Label(v1.LabelController) == before.Label(v1.LabelController) && o.Label(v1.LabelParentUID) == before.Label(v1.LabelParentUID)
+	return o.text(o.labels) == before.text(before.labels) || o.ControllerKey() == before.ControllerKey() && o.Label(v1.LabelParentUID) == before.Label(v1.LabelParentUID)
 }
 
 // sameName reports whether both name the same parent.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -35,6 +36,10 @@ func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.
 		}
 	}
 	spec.Default(&tc.Spec)
+	if tc.Kind == v1.KindNamespacedTemplateController {
+		tc.Namespace = cmp.Or(tc.Namespace, metav1.NamespaceDefault)
+		spec.Confine(tc.Namespace, &tc.Spec)
+	}
 	return tc, nil
 }
 

@@ -63,10 +63,10 @@ func (e *Error) name() string {
 	return e.File
 }
 
-// Named returns the TemplateController with that name, or nil.
+// Named returns the TemplateController with that key (see v1.Key), or nil.
 func (s *Set) Named(name string) *Controller {
 	for _, c := range s.Controllers {
-		if c.TemplateController.Name == name {
+		if c.TemplateController.Key() == name {
 			return c
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Set) add(d *yamlDocument, o Object, at *place) error {
 	kind, _ := o.Content["kind"].(string)
 	group, version, _ := strings.Cut(apiVersion, "/")
 	switch {
-	case group == v1.GroupVersion.Group && kind == "TemplateController":
+	case group == v1.GroupVersion.Group && (kind == v1.KindTemplateController || kind == v1.KindNamespacedTemplateController):
 		if version != v1.GroupVersion.Version {
 			return d.errorAt(at.get("apiVersion"), "apiVersion %s: write %s", apiVersion, v1.GroupVersion)
 		}
@@ -98,10 +98,10 @@ func (s *Set) addController(d *yamlDocument, o Object, at *place) error {
 		return err
 	}
 	if tc.Name == "" {
-		return d.errorAt(at.get("metadata"), "a TemplateController without a name: set metadata.name")
+		return d.errorAt(at.get("metadata"), "a %s without a name: set metadata.name", tc.Kind)
 	}
-	if other := s.Named(tc.Name); other != nil {
-		return d.errorAt(at.get("metadata").get("name"), "duplicate TemplateController %s: rename or remove one; the other is in %s:%d", tc.Name, other.File, other.Line)
+	if other := s.Named(tc.Key()); other != nil {
+		return d.errorAt(at.get("metadata").get("name"), "duplicate %s %s: rename or remove one; the other is in %s:%d", tc.Kind, tc.Key(), other.File, other.Line)
 	}
 	s.Controllers = append(s.Controllers, &Controller{TemplateController: tc, Object: o, document: d, item: at})
 	if tc.Spec.CRD != nil {

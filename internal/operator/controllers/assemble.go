@@ -57,7 +57,7 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	b.mu.RLock()
 	a := assembly{
 		rejection: e.rejection, linted: e.linted, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.Released,
-		Wants: controller.Wants{As: spec.User(&tc.Spec), Parents: map[string]watch.Want{}, Children: map[schema.GroupKind]controller.ChildWant{}},
+		Wants: controller.Wants{Controller: tc.Key(), As: spec.User(&tc.Spec), Parents: map[string]watch.Want{}, Children: map[schema.GroupKind]controller.ChildWant{}},
 	}
 	childKinds, custom, in, early := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces), e.earlyKinds(tc)
 	b.mu.RUnlock()
@@ -131,15 +131,15 @@ func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
 func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, caches map[watch.Want]*watch.Cache) *controller.Controller {
 	keys := in.seals.Round() // before reading whether children are adopted, which may then be newer
 	c := &controller.Controller{
-		Definition: controller.Definition{Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Generation: e.generation},
+		Definition: controller.Definition{Name: tc.Key(), Manager: v1.FieldManager(tc.Key()), Spec: &tc.Spec, Generation: e.generation},
 		Access: controller.Access{
-			As: a.As, Cluster: in.clusters(a.As), Rights: in.rights.For(tc.Name, a.As, a.Kind).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter,
+			As: a.As, Cluster: in.clusters(a.As), Rights: in.rights.For(tc.Key(), a.As, a.Kind).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter,
 		},
 		Mode: controller.Mode{
-			Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
+			Finalizer: v1.ParentFinalizer(tc.Key()), NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
 		},
 		Caches: controller.Caches{
-			Kinds: in.kinds, Controllers: in.checks.Cache, Kind: a.Kind, Settled: a.settled, Unknown: a.KindErr != nil && len(a.Parents) == 0,
+			Kinds: in.kinds, Controllers: in.checks.CacheOf(tc.Key()), Kind: a.Kind, Settled: a.settled, Unknown: a.KindErr != nil && len(a.Parents) == 0,
 		},
 		Round:   a.round,
 		MayHave: in.mayHave,
@@ -192,10 +192,10 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 	for _, of := range a.Early {
 		needs = append(needs, len(of.Wants))
 	}
-	granted := b.watchShares.Claim(quota.WatchDemand{Name: tc.Name, Tenant: b.tenants.Name(tc.Name), Created: tc.CreationTimestamp.Time, Needs: needs})
+	granted := b.watchShares.Claim(quota.WatchDemand{Name: tc.Key(), Tenant: b.tenants.Name(tc.Key()), Created: tc.CreationTimestamp.Time, Needs: needs})
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !granted[0] || quota.WasRefused(tc) && b.starting(tc.Name) {
+	if !granted[0] || quota.WasRefused(tc) && b.starting(tc.Key()) {
 		a.refuse(needs[0], b.watchShares.Most)
 		if e.recordedNamespaces != nil {
 			e.namespaces = e.recordedNamespaces

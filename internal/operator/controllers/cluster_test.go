@@ -106,12 +106,12 @@ func (c *cluster) startWith(o Options) {
 	}
 	o.Seals.Set(c.Keys)
 	c.join(o)
-	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}
-	caches, err := c.Set("", []watch.Want{want})
+	wants := []watch.Want{{Resource: v1.Resource, Role: watch.Controller}, {Resource: v1.NamespacedResource, Role: watch.Controller}}
+	caches, err := c.Set("", wants)
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	c.controllers.Attach(c, caches[want], c)
+	c.controllers.Attach(c, [2]*watch.Cache{caches[wants[0]], caches[wants[1]]}, c)
 }
 
 // serialized returns clients that send one request at a time: the fake API server is not safe for concurrent use.

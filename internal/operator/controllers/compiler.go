@@ -70,7 +70,7 @@ func (v *verdict) outdated(now time.Time) bool { return !v.stale.IsZero() && !no
 func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
 	result, asked, err := m.checker.Serve(ctx, queue.WorkerOf(ctx).Pauses(), tc, compiled)
 	if err != nil {
-		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Name, err)
+		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Key(), err)
 	}
 	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings, result.Rejection != nil), compiles: result.Compiles, asked: asked}, nil
 }
@@ -95,7 +95,7 @@ func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w w
 	now := m.clock.Now()
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	e := m.tracked[tc.Name]
+	e := m.tracked[tc.Key()]
 	if e == nil || e.uid != tc.UID {
 		w.fresh, w.check = true, true
 		return w
@@ -111,14 +111,14 @@ func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w w
 // admitAll decides which of the existing TemplateControllers may be compiled.
 func (m *compiler) admitAll() {
 	var packed []*object.Object // decoded later, without the lock of the cache
-	m.checks.Cache.Each(func(o *object.Object) bool {
+	m.checks.Each(func(o *object.Object) bool {
 		packed = append(packed, o)
 		return true
 	})
 	var demands []*quota.Demand
 	for _, o := range packed {
 		if tc, err := store.Decode(o); err == nil && tc.Spec.ClassName == m.checks.class { // on an error, it is synced again
-			m.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
+			m.tenants.Set(tc.Key(), tc.Spec.ServiceAccountRef)
 			demands = append(demands, m.memory.DemandOf(tc, store.SizeOf(o, tc)))
 		}
 	}

@@ -91,7 +91,7 @@ func TestTenantIsNamespaceOfServiceAccount(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(asRobot(t))
 	c.RunControllers()
-	if got, known := c.controllers.tenants.Of("apps"); got != "namespace/team" || !known {
+	if got, known := c.controllers.tenants.Of("apps"); got != "namespace:team" || !known {
 		t.Errorf("tenant %q, known %v", got, known)
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 )
@@ -35,7 +33,7 @@ func (s *checks) MayPrune(ctx context.Context, by *controller.Controller) bool {
 	e := s.tracked[by.Name]
 	confirmed := !s.led.Load() || e != nil && e.confirmed
 	s.mu.RUnlock()
-	return e != nil && isRunBy(s.Cache.Get(types.NamespacedName{Name: by.Name}), e, by) && (confirmed || s.Unchanged(ctx, by))
+	return e != nil && isRunBy(s.Cached(by.Name), e, by) && (confirmed || s.Unchanged(ctx, by))
 }
 
 // Unchanged reads the TemplateController of a running controller from the API server, and reports whether the
@@ -47,7 +45,7 @@ func (s *checks) Unchanged(ctx context.Context, by *controller.Controller) bool 
 	if e == nil {
 		return false
 	}
-	now, err := s.Cluster.Get(ctx, request.Location{Resource: v1.Resource, Name: by.Name})
+	now, err := s.Cluster.Get(ctx, store.At(by.Name))
 	if err != nil || !isRunBy(now, e, by) {
 		klog.FromContext(ctx).Info("not deleting or releasing objects: the TemplateController could not be read or has changed, will retry", "controller", by.Name)
 		return false
@@ -92,9 +90,9 @@ func isRunBy(tc *object.Object, e *tracked, by *controller.Controller) bool {
 // is deleted, watches another kind, no longer selects the parent, or is not accepted: then any client may be using its
 // field manager.
 func (s *checks) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
-	packed := s.Cache.Get(types.NamespacedName{Name: name})
+	packed := s.Cached(name)
 	if packed == nil {
-		return !controller.Readable(s.Cache) // it may exist nevertheless
+		return !controller.Readable(s.CacheOf(name)) // it may exist nevertheless
 	}
 	if store.WatchedKind(packed) != kind {
 		return false

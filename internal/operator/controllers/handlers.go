@@ -10,6 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -51,7 +52,7 @@ func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 		h.definitionChanged(event)
 	case watch.Controller:
 		if event.Writer == "" {
-			h.queue.Add(event.Object().Name())
+			h.queue.Add(store.KeyOf(event.Object()))
 		}
 	case watch.Seal, watch.Webhook: // handled by package operator
 	}
@@ -83,7 +84,7 @@ func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
 // noteOrphaning records a parent that is deleted with --cascade=orphan. The garbage collector may finish before the
 // next reconciliation.
 func (h *eventHandler) noteOrphaning(key queue.Key, parent *object.Object) {
-	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && plan.CascadesOrphan(parent) {
+	if parent.HasFinalizer(v1.ParentFinalizer(key.Controller)) && plan.CascadesOrphan(parent) {
 		h.orphaning.Note(key, parent.UID())
 	}
 }
@@ -101,7 +102,7 @@ func (h *eventHandler) childChanged(want watch.Want, o *object.Object, writer st
 	if o == nil {
 		return
 	}
-	name := o.Label(v1.LabelController)
+	name := o.ControllerKey()
 	if name == writer {
 		return
 	}

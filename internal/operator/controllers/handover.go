@@ -29,16 +29,16 @@ func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *t
 		return false
 	}
 	if wait := c.handover(tc, e); wait > 0 {
-		c.stop(ctx, tc.Name)
-		c.queue.AddAfter(tc.Name, wait)
-		klog.FromContext(ctx).V(2).Info("waiting until the installation with another --class-name releases the TemplateController", "controller", tc.Name, "class", *tc.Status.ClassName)
+		c.stop(ctx, tc.Key())
+		c.queue.AddAfter(tc.Key(), wait)
+		klog.FromContext(ctx).V(2).Info("waiting until the installation with another --class-name releases the TemplateController", "controller", tc.Key(), "class", *tc.Status.ClassName)
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.since.IsZero() {
 		e.since, e.confirmed, e.confirmedParents = c.clock.Now(), false, nil
-		c.queue.AddAfter(tc.Name, recountTime)
+		c.queue.AddAfter(tc.Key(), recountTime)
 	}
 	return true
 }
@@ -61,7 +61,7 @@ func (c *Controllers) handover(tc *v1.TemplateController, e *tracked) time.Durat
 // release drops a TemplateController of another class. If this installation served it, it is handed over in its status,
 // once no reconciliation of its parents is running. Children and everything else in the status are kept.
 func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) error {
-	if err := c.forget(ctx, tc.Name); err != nil {
+	if err := c.forget(ctx, tc.Key()); err != nil {
 		return err
 	}
 	if holder := tc.Status.ClassName; c.standby.Load() || holder == nil || *holder != c.class {
@@ -77,6 +77,6 @@ func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) er
 	if err := c.ApplyStatus(ctx, tc, status); err != nil {
 		return err
 	}
-	klog.FromContext(ctx).Info("handed TemplateController over", "controller", tc.Name, "class", tc.Spec.ClassName)
+	klog.FromContext(ctx).Info("handed TemplateController over", "controller", tc.Key(), "class", tc.Spec.ClassName)
 	return nil
 }

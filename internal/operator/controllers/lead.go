@@ -1,6 +1,9 @@
 package controllers
 
-import "github.com/templater-dev/templater/internal/kube/object"
+import (
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
+)
 
 // Lead ends the standby: it enqueues all TemplateControllers. Caches and templates are ready by then.
 // TemplateControllers that the previous leader accepted are still accepted.
@@ -19,8 +22,8 @@ func (c *Controllers) KeysChanged() {
 }
 
 func (c *Controllers) enqueueControllers() {
-	c.Cache.Each(func(o *object.Object) bool {
-		c.queue.Add(o.Name())
+	c.Each(func(o *object.Object) bool {
+		c.queue.Add(store.KeyOf(o))
 		return true
 	})
 }

@@ -154,12 +154,12 @@ type kindSource interface {
 	Definitions(gk schema.GroupKind) []*object.Object
 }
 
-// Attach sets the data sources of Controllers: the watch manager, the cache of TemplateControllers and the kinds of the
-// API server. It enqueues all TemplateControllers.
-func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds kindSource) {
-	c.watches, c.Cache, c.kinds, c.crds.Definitions = watches, templateControllers, kinds, kinds.Definitions
-	templateControllers.Each(func(o *object.Object) bool {
-		c.first[o.Name()] = struct{}{}
+// Attach sets the data sources of Controllers: the watch manager, the caches of TemplateControllers and NamespacedTemplateControllers,
+// and the kinds of the API server. It enqueues all TemplateControllers.
+func (c *Controllers) Attach(watches watcher, caches [2]*watch.Cache, kinds kindSource) {
+	c.watches, c.Caches, c.kinds, c.crds.Definitions = watches, caches, kinds, kinds.Definitions
+	c.Each(func(o *object.Object) bool {
+		c.first[store.KeyOf(o)] = struct{}{}
 		return true
 	})
 	c.admitAll()

@@ -62,7 +62,7 @@ func (f *finalizer) finalize(ctx context.Context, tc *v1.TemplateController, e *
 func (f *finalizer) finalizeDeleted(ctx context.Context, tc *v1.TemplateController, e *tracked, next *controller.Controller) (*spec.Rejection, error) {
 	has := store.HasFinalizer(tc)
 	deletes := has && tc.Spec.WhenDeleted == v1.DeleteChildren
-	f.stop(ctx, tc.Name)
+	f.stop(ctx, tc.Key())
 	if waits, err := f.reportEnding(ctx, e, next, deletes); waits != nil || err != nil {
 		return waits, err
 	}

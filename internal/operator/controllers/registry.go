@@ -37,14 +37,14 @@ type registry struct {
 func (r *registry) track(tc *v1.TemplateController) *tracked {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.tracked[tc.Name]
+	e := r.tracked[tc.Key()]
 	if e == nil || e.uid != tc.UID {
 		if e != nil {
 			e.closeIndexes()
 		}
 		e = newTracked(tc.UID)
-		e.meter = r.meters.Begin(tc.Name)
-		r.tracked[tc.Name] = e
+		e.meter = r.meters.Begin(tc.Key())
+		r.tracked[tc.Key()] = e
 	}
 	if e.since.IsZero() {
 		clear(e.unrecorded)

@@ -77,7 +77,7 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 		if tc.Status.ObservedGeneration != tc.Generation {
 			status.Parents.Updated = e.counts.Parents.Updated
 		}
-		w.queue.AddAfter(tc.Name, left) // again, because an earlier AddAfter replaced the one for that time
+		w.queue.AddAfter(tc.Key(), left) // again, because an earlier AddAfter replaced the one for that time
 	}
 	if !recounting {
 		status.Parents.Total = max(status.Parents.Total, known.total) // including parents that are not reconciled yet
@@ -101,7 +101,7 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	})
 	facts := a.facts(tc, next, e.counts)
 	facts.Parents, facts.Failing = status.Parents, status.Failing
-	facts.Rival, facts.RivalParents = w.rival(tc.Name, e)
+	facts.Rival, facts.RivalParents = w.rival(tc.Key(), e)
 	if e.crd.Generation == tc.Generation { // otherwise, the CRD is not checked, and its condition remains
 		facts.CRD = e.crd.Condition
 		if facts.CRD == nil {
@@ -168,7 +168,7 @@ func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.Templ
 	case now != nil:
 		w.checks.SetCondition(status, tc, *now)
 	case left > 0:
-		w.queue.AddAfter(tc.Name, left)
+		w.queue.AddAfter(tc.Key(), left)
 	default:
 		meta.RemoveStatusCondition(&status.Conditions, kind)
 	}
@@ -191,7 +191,7 @@ func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a asse
 	recent := w.clock.Since(e.since) < unsealedTimeout
 	w.mu.RUnlock()
 	if a.rejection != nil || a.KindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
-		w.queue.AddAfter(tc.Name, unsealedTimeout) // no event may report the deletion of the last one
+		w.queue.AddAfter(tc.Key(), unsealedTimeout) // no event may report the deletion of the last one
 		return tc.Status.SealedSince
 	}
 	next.Factory.Adopting = false

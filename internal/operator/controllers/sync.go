@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -65,7 +64,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 
 // read reads the TemplateController, and drops the state of a deleted one.
 func (l *syncRun) read(ctx context.Context) (done bool, err error) {
-	l.packed = l.c.Cache.Get(types.NamespacedName{Name: l.name})
+	l.packed = l.c.Cached(l.name)
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is deleted", "controller", l.name)
 		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {

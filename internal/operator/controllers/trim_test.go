@@ -251,7 +251,7 @@ func TestOwnTemplateControllerWritesAreTrimmedInCache(t *testing.T) {
 	c.KubectlApply(with(t, withSpec(t, apps, "whenDeleted: DeleteChildren"), "name: apps", "name: apps, labels: {a: b}, finalizers: [example.org/x]"))
 	c.Run() // the watch does not deliver these writes
 	for _, name := range []string{"a", "apps"} {
-		kept := c.controllers.Cache.Get(types.NamespacedName{Name: name})
+		kept := c.controllers.Cached(name)
 		if kept.Text("status", "conditions") != "" || kept.JSON("status", "conditions") == "" {
 			t.Fatal("the status was not written")
 		}

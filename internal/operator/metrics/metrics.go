@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,12 +24,12 @@ var (
 )
 
 var (
-	reconciliations = desc("templater_reconcile_total", "Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.", "controller", "result")
-	writes          = desc("templater_child_writes_total", "Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.", "controller", "verb", "result")
-	parents         = desc("templater_parents", "Parents by state: ready, failed (reconciliation error or failed child), waiting (for children or other objects), suspended.", "controller", "state")
-	templateErrors  = desc("templater_template_errors_total", "Reconciliations in which a template failed.", "controller")
-	loops           = desc("templater_loops_detected_total", "Parents put into backoff because they were hot-looping: every reconciliation caused another write.", "controller")
-	ready           = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "controller")
+	reconciliations = desc("templater_reconcile_total", "Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.", "namespace", "controller", "result")
+	writes          = desc("templater_child_writes_total", "Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.", "namespace", "controller", "verb", "result")
+	parents         = desc("templater_parents", "Parents by state: ready, failed (reconciliation error or failed child), waiting (for children or other objects), suspended.", "namespace", "controller", "state")
+	templateErrors  = desc("templater_template_errors_total", "Reconciliations in which a template failed.", "namespace", "controller")
+	loops           = desc("templater_loops_detected_total", "Parents put into backoff because they were hot-looping: every reconciliation caused another write.", "namespace", "controller")
+	ready           = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "namespace", "controller")
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -56,15 +57,16 @@ var (
 func newMeters() *meters {
 	return &meters{each: map[string]*meter{}, durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "templater_reconcile_duration_seconds", Help: "Duration of parent reconciliations in seconds, excluding skipped ones.", Buckets: durationBuckets,
-	}, []string{"controller"})}
+	}, []string{"namespace", "controller"})}
 }
 
 // Begin returns the meter of a new TemplateController.
 func (m *meters) Begin(controller string) record.Meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.durations.DeleteLabelValues(controller)
-	begun := &meter{controller: controller, durations: m.durations.WithLabelValues(controller)}
+	namespace, name := v1.SplitKey(controller)
+	m.durations.DeleteLabelValues(namespace, name)
+	begun := &meter{of: []string{namespace, name}, durations: m.durations.WithLabelValues(namespace, name)}
 	m.each[controller] = begun
 	return begun
 }
@@ -73,7 +75,8 @@ func (m *meters) Begin(controller string) record.Meter {
 func (m *meters) End(controller string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.durations.DeleteLabelValues(controller)
+	namespace, name := v1.SplitKey(controller)
+	m.durations.DeleteLabelValues(namespace, name)
 	delete(m.each, controller)
 }
 
@@ -97,7 +100,7 @@ func (m *meters) Collect(out chan<- prometheus.Metric) {
 
 // meter records the metrics of one TemplateController.
 type meter struct {
-	controller                               string
+	of                                       []string // labels: namespace (empty for a TemplateController) and name
 	reconciliations                          [record.Outcomes]atomic.Uint64
 	durations                                prometheus.Observer
 	writes                                   [record.Verbs][record.Answers]atomic.Uint64
@@ -130,10 +133,10 @@ func (m *meter) Ready(now bool) { m.ready.Store(now) }
 
 func (m *meter) collect(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n *atomic.Uint64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n.Load()), append([]string{m.controller}, labels...)...)
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n.Load()), slices.Concat(m.of, labels)...)
 	}
 	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, append([]string{m.controller}, labels...)...)
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, slices.Concat(m.of, labels)...)
 	}
 	for outcome := range m.reconciliations {
 		count(reconciliations, &m.reconciliations[outcome], outcomes[outcome])

@@ -48,51 +48,51 @@ func TestMeterCountsReconciliationsAndWrites(t *testing.T) {
 	compare(t, m, `
 # HELP templater_reconcile_total Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.
 # TYPE templater_reconcile_total counter
-templater_reconcile_total{controller="apps",result="failed"} 2
-templater_reconcile_total{controller="apps",result="panic"} 0
-templater_reconcile_total{controller="apps",result="skipped"} 1
-templater_reconcile_total{controller="apps",result="success"} 1
-templater_reconcile_total{controller="apps",result="waiting"} 0
+templater_reconcile_total{controller="apps",namespace="",result="failed"} 2
+templater_reconcile_total{controller="apps",namespace="",result="panic"} 0
+templater_reconcile_total{controller="apps",namespace="",result="skipped"} 1
+templater_reconcile_total{controller="apps",namespace="",result="success"} 1
+templater_reconcile_total{controller="apps",namespace="",result="waiting"} 0
 # HELP templater_child_writes_total Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.
 # TYPE templater_child_writes_total counter
-templater_child_writes_total{controller="apps",result="forbidden",verb="create"} 1
-templater_child_writes_total{controller="apps",result="success",verb="create"} 1
-templater_child_writes_total{controller="apps",result="error",verb="delete"} 1
-templater_child_writes_total{controller="apps",result="success",verb="delete"} 0
-templater_child_writes_total{controller="apps",result="success",verb="update"} 0
+templater_child_writes_total{controller="apps",namespace="",result="forbidden",verb="create"} 1
+templater_child_writes_total{controller="apps",namespace="",result="success",verb="create"} 1
+templater_child_writes_total{controller="apps",namespace="",result="error",verb="delete"} 1
+templater_child_writes_total{controller="apps",namespace="",result="success",verb="delete"} 0
+templater_child_writes_total{controller="apps",namespace="",result="success",verb="update"} 0
 # HELP templater_parents Parents by state: ready, failed (reconciliation error or failed child), waiting (for children or other objects), suspended.
 # TYPE templater_parents gauge
-templater_parents{controller="apps",state="failed"} 2
-templater_parents{controller="apps",state="ready"} 4
-templater_parents{controller="apps",state="suspended"} 2
-templater_parents{controller="apps",state="waiting"} 1
+templater_parents{controller="apps",namespace="",state="failed"} 2
+templater_parents{controller="apps",namespace="",state="ready"} 4
+templater_parents{controller="apps",namespace="",state="suspended"} 2
+templater_parents{controller="apps",namespace="",state="waiting"} 1
 # HELP templater_template_errors_total Reconciliations in which a template failed.
 # TYPE templater_template_errors_total counter
-templater_template_errors_total{controller="apps"} 1
+templater_template_errors_total{controller="apps",namespace=""} 1
 # HELP templater_loops_detected_total Parents put into backoff because they were hot-looping: every reconciliation caused another write.
 # TYPE templater_loops_detected_total counter
-templater_loops_detected_total{controller="apps"} 1
+templater_loops_detected_total{controller="apps",namespace=""} 1
 # HELP templater_templatecontroller_ready Whether the TemplateController is Ready: 1 or 0.
 # TYPE templater_templatecontroller_ready gauge
-templater_templatecontroller_ready{controller="apps"} 1
+templater_templatecontroller_ready{controller="apps",namespace=""} 1
 # HELP templater_reconcile_duration_seconds Duration of parent reconciliations in seconds, excluding skipped ones.
 # TYPE templater_reconcile_duration_seconds histogram
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.001"} 0
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.005"} 0
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.02"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.05"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.1"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.25"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="0.5"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="1"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="2.5"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="5"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="10"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="30"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="60"} 2
-templater_reconcile_duration_seconds_bucket{controller="apps",le="+Inf"} 3
-templater_reconcile_duration_seconds_sum{controller="apps"} 120.02
-templater_reconcile_duration_seconds_count{controller="apps"} 3
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.001"} 0
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.005"} 0
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.02"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.05"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.1"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.25"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.5"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="1"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="2.5"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="5"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="10"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="30"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="60"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="+Inf"} 3
+templater_reconcile_duration_seconds_sum{controller="apps",namespace=""} 120.02
+templater_reconcile_duration_seconds_count{controller="apps",namespace=""} 3
 `)
 }
 
@@ -285,7 +285,7 @@ func TestRegistryExposesAllMetrics(t *testing.T) {
 	text := get(t, r)
 	host := strings.TrimPrefix(server.URL, "http://")
 	for _, want := range []string{
-		`templater_reconcile_total{controller="apps",result="success"} 0`,
+		`templater_reconcile_total{controller="apps",namespace="",result="success"} 0`,
 		`workqueue_depth{name="parents"} 1`,
 		`workqueue_queue_duration_seconds_bucket{name="parents",le="60"} 1`, // used by the alert TemplaterBehind
 		`templater_watches 0`,

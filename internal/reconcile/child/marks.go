@@ -140,8 +140,9 @@ type mark struct {
 }
 
 func (m Marks) labels() [4]mark {
+	label, name := v1.ControllerLabel(m.maker.Controller)
 	all := [4]mark{
-		{key: v1.LabelController, value: m.maker.Controller},
+		{key: label, value: name},
 		{key: v1.LabelChild, value: m.entry.Name},
 		{key: v1.LabelParentUID, value: string(m.maker.Parent.UID())},
 		{key: v1.LabelManagedBy, given: true},

@@ -81,7 +81,7 @@ func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent seal.Pa
 		return false
 	}
 	labeled := o.Label(v1.LabelParentUID) == string(parent.UID)
-	if labeled && o.Label(v1.LabelController) == r.Controller && r.genuine(o, kind) {
+	if labeled && o.ControllerKey() == r.Controller && r.genuine(o, kind) {
 		return true
 	}
 	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent.UID, o.UID()) || r.adopts(o) && (labeled || ownedBy(o, parent.UID))
@@ -151,7 +151,8 @@ func (r *Ownership) sealedFor(o *object.Object, kind schema.GroupKind, parent se
 
 // subject returns the subject that the seal of an owned object must have.
 func (r *Ownership) subject(name types.NamespacedName, kind schema.GroupKind, parent seal.Parent) seal.Subject {
-	definition := seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: r.Controller}}
+	namespace, controller := v1.SplitKey(r.Controller)
+	definition := seal.Definition{Kind: v1.KindOf(r.Controller), Name: types.NamespacedName{Namespace: namespace, Name: controller}}
 	parent.Kind = r.Parents
 	return seal.Subject{Definition: definition, Parent: parent, Kind: kind, Name: name}
 }
@@ -180,9 +181,9 @@ func (r *Ownership) adopts(o *object.Object) bool {
 		return false
 	}
 	if owner, has := o.Controller(); has {
-		return r.parental(owner) && (r.applied(o) || o.Label(v1.LabelController) == r.Controller && o.Label(v1.LabelParentUID) == string(owner.UID))
+		return r.parental(owner) && (r.applied(o) || o.ControllerKey() == r.Controller && o.Label(v1.LabelParentUID) == string(owner.UID))
 	}
-	return r.applied(o) && o.Label(v1.LabelController) == r.Controller
+	return r.applied(o) && o.ControllerKey() == r.Controller
 }
 
 // applied reports whether the field manager of this controller has applied fields of the object, as in every object that it creates.
@@ -254,7 +255,7 @@ func (d *Departed) Note(last, now *object.Object) {
 	switch {
 	case last == nil || !last.Noted(object.Ours):
 	case now == nil || now.UID() == last.UID() && !now.Noted(object.Ours):
-		d.note(last.Label(v1.LabelController), types.UID(last.Label(v1.LabelParentUID)), last.UID())
+		d.note(last.ControllerKey(), types.UID(last.Label(v1.LabelParentUID)), last.UID())
 	}
 }
 

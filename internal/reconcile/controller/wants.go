@@ -22,10 +22,11 @@ import (
 
 // Wants holds the resolved kinds of a TemplateController and the watches for them.
 type Wants struct {
-	As      string                // user to impersonate
-	Kind    kind.Kind             // of the parents
-	KindErr error                 // why the kind is unknown
-	Parents map[string]watch.Want // by namespace; "" = all
+	Controller string                // key of the TemplateController
+	As         string                // user to impersonate
+	Kind       kind.Kind             // of the parents
+	KindErr    error                 // why the kind is unknown
+	Parents    map[string]watch.Want // by namespace; "" = all
 	// Namespaces watches all Namespaces for namespaceSelector; nil = not needed.
 	Namespaces *watch.Want
 	Children   map[schema.GroupKind]ChildWant
@@ -108,7 +109,8 @@ func (w *Wants) ChildrenOf(kinds Resolver, gvk schema.GroupVersionKind, custom b
 	case err != nil:
 		return ChildWant{Kind: kind.Kind{Kind: gvk.Kind}, Err: err}
 	}
-	want := watch.Want{Resource: found.Resource, Labels: v1.LabelController, Role: watch.Child, As: w.As}
+	label, _ := v1.ControllerLabel(w.Controller)
+	want := watch.Want{Resource: found.Resource, Labels: label, Role: watch.Child, As: w.As}
 	if in == nil || !found.Namespaced {
 		return ChildWant{Kind: found, Wants: map[string]watch.Want{"": want}}
 	}

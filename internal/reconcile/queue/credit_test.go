@@ -19,7 +19,7 @@ func TestTenantOfController(t *testing.T) {
 	}{
 		{"nothing is known of it", "a", false, func() {}},
 		{"it names no account", "a", true, func() { all.Set("a", nil) }},
-		{"it names one", "namespace/team", true, func() { all.Set("a", &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}) }},
+		{"it names one", "namespace:team", true, func() { all.Set("a", &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}) }},
 		{"it names none any more", "a", true, func() { all.Set("a", nil) }},
 		{"it is gone", "a", false, func() { all.ForgetController("a") }},
 	} {

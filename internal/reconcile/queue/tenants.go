@@ -15,7 +15,7 @@ type Tenants struct {
 }
 
 // NamespaceTenant is the prefix of a tenant that is a namespace of service accounts. No controller name begins with it.
-const NamespaceTenant = "namespace/"
+const NamespaceTenant = "namespace:"
 
 // NewTenants returns empty Tenants.
 func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
@@ -29,6 +29,9 @@ func (t *Tenants) Set(controller string, account *v1.ServiceAccountRef) {
 
 // TenantOf returns the tenant of a controller with that service account; nil means none.
 func TenantOf(controller string, account *v1.ServiceAccountRef) string {
+	if namespace, _ := v1.SplitKey(controller); namespace != "" {
+		return NamespaceTenant + namespace
+	}
 	if account == nil {
 		return controller
 	}
@@ -42,7 +45,7 @@ func (t *Tenants) Of(controller string) (string, bool) {
 	if tenant, ok := t.of[controller]; ok {
 		return tenant, true
 	}
-	return controller, false
+	return TenantOf(controller, nil), false
 }
 
 // Name returns the tenant of a controller, or the controller's name if it is unknown.

@@ -41,8 +41,8 @@ type Compiled struct {
 // Compile compiles the templates and parses the selectors of a spec. With a rejection, it returns only the selectors that identify the parents,
 // without templates and filter. If any selector is invalid, the result selects all objects: see Unread. If the kind of the parents is unknown,
 // the result is nil. The rejection lists all errors; its message is the first one.
-func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
-	compiled, rejection, _ := CompileWith(nil, name, spec)
+func Compile(key string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
+	compiled, rejection, _ := CompileWith(nil, key, spec)
 	return compiled, rejection
 }
 
@@ -56,9 +56,10 @@ type Partial struct {
 
 // CompileWith is like Compile, and also returns the valid part of a rejected spec. pause is called periodically and can be nil. If it returns an
 // error, compilation stops and the results are undefined.
-func CompileWith(pause func() error, name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection, Partial) {
+func CompileWith(pause func() error, key string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection, Partial) {
+	_, name := v1.SplitKey(key)
 	if r := checkSize(spec); r != nil {
-		return Uncompiled(name, spec), r, Partial{}
+		return Uncompiled(key, spec), r, Partial{}
 	}
 	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
@@ -86,7 +87,8 @@ func partialOf(sound *render.Program, whole bool, r *Rejection) Partial {
 }
 
 // Uncompiled returns what Compile returns with a rejection, without compiling anything.
-func Uncompiled(name string, spec *v1.TemplateControllerSpec) *Compiled {
+func Uncompiled(key string, spec *v1.TemplateControllerSpec) *Compiled {
+	_, name := v1.SplitKey(key)
 	gvk, _ := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
 	selectors, _ := c.parse(spec)

@@ -52,11 +52,11 @@ func WatchedKind(spec *v1.TemplateControllerSpec) schema.GroupKind {
 // SharedReady returns a lint finding for tc if other writes the same ready condition of the same parents, or false.
 func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
 	condition := SharesReadyCondition(&tc.Spec, &other.Spec)
-	if condition == "" || tc.Name == other.Name {
+	if condition == "" || tc.Key() == other.Key() {
 		return finding.Finding{}, false
 	}
 	return finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
-		"TemplateController %s also writes the %s condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", other.Name, condition)}, true
+		"TemplateController %s also writes the %s condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", other.Key(), condition)}, true
 }
 
 // selectors returns spec.watch without the kind.

@@ -1,8 +1,6 @@
 package status
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -29,8 +27,8 @@ func (w Owners) OfCondition(kind string) (foreign bool, rival string) {
 		if _, ok := held.Item(map[string]any{"type": kind}); !ok {
 			continue
 		}
-		name, ours := strings.CutPrefix(manager, v1.FieldManagerPrefix)
-		if !ours {
+		name := v1.KeyOfManager(manager, w.Parent.Namespace())
+		if name == "" {
 			return true, ""
 		}
 		if w.MayWrite(name) && (rival == "" || name < rival) {
@@ -62,7 +60,7 @@ func (w Owners) OwnAll(conditions Conditions) bool {
 func (w Owners) LeaveContested(content map[string]any, author problem.Author) string {
 	found := ""
 	for manager, held := range w.Parent.AppliedByOthers(w.Manager, "status") {
-		name := strings.TrimPrefix(manager, v1.FieldManagerPrefix)
+		name := v1.KeyOfManager(manager, w.Parent.Namespace())
 		if !w.MayWrite(name) {
 			continue
 		}

@@ -70,7 +70,7 @@ func MemoryOf(limit int64) int64 {
 func (m *Memory) DemandOf(tc *v1.TemplateController, size int) *Demand {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return &Demand{
-		name: tc.Name, tenant: m.tenants.Name(tc.Name), uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
+		name: tc.Key(), tenant: m.tenants.Name(tc.Key()), uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
 		accepted: accepted != nil && accepted.Status == metav1.ConditionTrue && accepted.ObservedGeneration == tc.Generation,
 	}
 }
@@ -92,10 +92,10 @@ func (m *Memory) Begin(all []*Demand) {
 func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejection {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	d := m.demands[tc.Name]
+	d := m.demands[tc.Key()]
 	if d == nil || d.uid != tc.UID || d.generation != tc.Generation {
 		d = m.DemandOf(tc, size())
-		m.demands[tc.Name] = d
+		m.demands[tc.Key()] = d
 		m.admit(func(each *Demand) bool { return each == d })
 		m.admitWaiting()
 	}
@@ -107,11 +107,11 @@ func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejecti
 
 // Refuse returns why a TemplateController under review would not be compiled, or nil. It does not change any decision.
 func (m *Memory) Refuse(tc *v1.TemplateController) *spec.Rejection {
-	d := &Demand{name: tc.Name, tenant: queue.TenantOf(tc.Name, tc.Spec.ServiceAccountRef), bytes: spec.Size(&tc.Spec)}
+	d := &Demand{name: tc.Key(), tenant: queue.TenantOf(tc.Key(), tc.Spec.ServiceAccountRef), bytes: spec.Size(&tc.Spec)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all, of := m.used()
-	if now := m.demands[tc.Name]; now != nil && now.admitted {
+	if now := m.demands[tc.Key()]; now != nil && now.admitted {
 		all -= now.bytes
 		of[now.tenant] -= now.bytes
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -32,19 +33,52 @@ var ErrBehind = errors.New("the TemplateController was changed in the meantime")
 
 // Store reads TemplateControllers from the cache and from the API server, and writes them.
 type Store struct {
-	Cache   *watch.Cache
+	// Caches are those of TemplateControllers and NamespacedTemplateControllers.
+	Caches  [2]*watch.Cache
 	Cluster controller.Client // as the operator itself
 	Clock   clock.PassiveClock
 }
 
+// CacheOf returns the cache with the TemplateController with a key.
+func (s *Store) CacheOf(key string) *watch.Cache {
+	if v1.ResourceOf(key) == v1.NamespacedResource {
+		return s.Caches[1]
+	}
+	return s.Caches[0]
+}
+
+// Cached returns the TemplateController with a key from its cache, or nil.
+func (s *Store) Cached(key string) *object.Object { return s.CacheOf(key).Get(nameOf(key)) }
+
+// Each calls f for all cached TemplateControllers until it returns false.
+func (s *Store) Each(f func(*object.Object) bool) {
+	for _, cache := range s.Caches {
+		cache.Each(f)
+	}
+}
+
+func nameOf(key string) types.NamespacedName {
+	namespace, name := v1.SplitKey(key)
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// At returns the location of the TemplateController with a key.
+func At(key string) request.Location {
+	namespace, name := v1.SplitKey(key)
+	return request.Location{Resource: v1.ResourceOf(key), Namespace: namespace, Name: name}
+}
+
+// KeyOf returns the key of a TemplateController.
+func KeyOf(packed *object.Object) string { return v1.Key(packed.Namespace(), packed.Name()) }
+
 // current reads a TemplateController from the API server. It returns ErrBehind if it was deleted or recreated.
 func (s *Store) current(ctx context.Context, packed *object.Object) (*object.Object, error) {
-	now, err := s.Cluster.Get(ctx, request.Location{Resource: v1.Resource, Name: packed.Name()})
+	now, err := s.Cluster.Get(ctx, At(KeyOf(packed)))
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && now.UID() != packed.UID():
 		return nil, ErrBehind
 	case err != nil:
-		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
+		return nil, fmt.Errorf("read TemplateController %s: %w", KeyOf(packed), err)
 	}
 	return now, nil
 }
@@ -87,7 +121,7 @@ func (s *Store) finalizers(ctx context.Context, packed *object.Object) ([]string
 // SetFinalizer adds or removes the finalizer of a TemplateController. The caller must retry on an error; a rejection is
 // also returned for the status.
 func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
-	o := request.Location{Resource: v1.Resource, Name: packed.Name()}
+	o := At(KeyOf(packed))
 	all, err := s.finalizers(ctx, packed)
 	if err != nil {
 		return nil, err
@@ -102,10 +136,10 @@ func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, pac
 	}
 	if err != nil {
 		return spec.Rejectf(v1.ReasonFinalizerRejected, "cannot set or remove the finalizer %s of this TemplateController: %s", v1.FinalizerChildren, problem.PublicReason(err)),
-			fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
+			fmt.Errorf("set finalizers of TemplateController %s: %w", tc.Key(), err)
 	}
 	tc.ResourceVersion = after.ResourceVersion()
-	s.Cache.Put(after, Writer)
+	s.CacheOf(tc.Key()).Put(after, Writer)
 	return nil, nil
 }
 
@@ -114,22 +148,23 @@ func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, pac
 func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
-		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
+		return fmt.Errorf("status of TemplateController %s: %w", tc.Key(), err)
 	}
-	body := object.Append(nil, map[string]any{
-		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
-		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
-	})
-	after, err := s.Cluster.ApplyStatus(ctx, request.Location{Resource: v1.Resource, Name: tc.Name}, body, Writer, true)
+	metadata := map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}
+	if tc.Namespace != "" {
+		metadata["namespace"] = tc.Namespace
+	}
+	body := object.Append(nil, map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": v1.KindOf(tc.Key()), "metadata": metadata, "status": content})
+	after, err := s.Cluster.ApplyStatus(ctx, At(tc.Key()), body, Writer, true)
 	switch {
 	case request.MissingObject(err):
 		return nil // deleted in the meantime
 	case apierrors.IsConflict(err):
 		return ErrBehind
 	case err != nil:
-		return fmt.Errorf("write status of TemplateController %s: %w", tc.Name, err)
+		return fmt.Errorf("write status of TemplateController %s: %w", tc.Key(), err)
 	}
-	s.Cache.Put(after, Writer)
+	s.CacheOf(tc.Key()).Put(after, Writer)
 	return nil
 }
 

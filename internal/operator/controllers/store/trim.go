@@ -26,8 +26,8 @@ func Trim(o, kept *object.Object) (*object.Object, error) {
 	if kept != nil && kept.UID() == o.UID() && kept.Generation() == o.Generation() {
 		t.kept = kept
 	}
-	t.b.WriteString(`{"apiVersion":"` + v1.GroupVersion.String() + `","kind":"` + v1.KindTemplateController + `","metadata":{"name":` + o.JSON("metadata", "name"))
-	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"} {
+	t.b.WriteString(`{"apiVersion":"` + v1.GroupVersion.String() + `","kind":"` + v1.KindOf(KeyOf(o)) + `","metadata":{"name":` + o.JSON("metadata", "name"))
+	for _, key := range []string{"namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"} {
 		t.member(key, o.JSON("metadata", key))
 	}
 	t.finalizers()
@@ -37,7 +37,7 @@ func Trim(o, kept *object.Object) (*object.Object, error) {
 	t.b.WriteByte('}')
 	out, err := object.Decode([]byte(t.b.String()))
 	if err != nil {
-		return nil, fmt.Errorf("trim TemplateController %s: %w", o.Name(), err)
+		return nil, fmt.Errorf("trim TemplateController %s: %w", KeyOf(o), err)
 	}
 	out.Note(object.Trimmed)
 	return out, nil
@@ -106,7 +106,8 @@ func SizeOf(packed *object.Object, tc *v1.TemplateController) int {
 func Decode(packed *object.Object) (*v1.TemplateController, error) {
 	tc := &v1.TemplateController{}
 	if err := packed.Unmarshal(tc); err != nil {
-		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
+		return nil, fmt.Errorf("read TemplateController %s: %w", KeyOf(packed), err)
 	}
+	spec.Confine(tc.Namespace, &tc.Spec)
 	return tc, nil
 }
