@@ -107,12 +107,14 @@ func TestOperatorPermissionsAreMinimal(t *testing.T) {
 	var role rbacv1.ClusterRole
 	load(t, "rbac/operator.yaml", &role)
 	allowed := map[string]string{
-		"templatecontrollers":        "get list watch patch",
-		"templatecontrollers/status": "patch",
-		"customresourcedefinitions":  "get list watch",
-		"namespaces":                 "get list watch",
-		"events":                     "create patch",
-		"serviceaccounts":            "get",
+		"templatecontrollers":                  "get list watch patch",
+		"templatecontrollers/status":           "patch",
+		"namespacedtemplatecontrollers":        "get list watch patch",
+		"namespacedtemplatecontrollers/status": "patch",
+		"customresourcedefinitions":            "get list watch",
+		"namespaces":                           "get list watch",
+		"events":                               "create patch",
+		"serviceaccounts":                      "get",
 		// Its own alone: see TestOperatorAccessesOnlyOwnWebhook.
 		"validatingwebhookconfigurations": "list patch watch",
 	}

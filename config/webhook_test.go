@@ -51,7 +51,7 @@ func TestWebhookFailsOpen(t *testing.T) {
 			t.Errorf("%s: %+v", w.Name, w)
 		}
 		for _, rule := range w.Rules {
-			if !slices.Equal(rule.Resources, []string{"templatecontrollers"}) || !slices.Equal(rule.APIGroups, []string{"templater.dev"}) || slices.Contains(rule.Operations, admissionregistrationv1.Delete) {
+			if !slices.Equal(rule.Resources, []string{"templatecontrollers", "namespacedtemplatecontrollers"}) || !slices.Equal(rule.APIGroups, []string{"templater.dev"}) || slices.Contains(rule.Operations, admissionregistrationv1.Delete) {
 				t.Errorf("%s is asked about %+v", w.Name, rule)
 			}
 		}

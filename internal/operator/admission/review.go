@@ -127,8 +127,8 @@ func (h *Handler) shared(ctx context.Context, tc *v1.TemplateController) []strin
 		if !ok {
 			continue
 		}
-		if number++; number == 1 || other.Name < name {
-			first, name = f, other.Name
+		if number++; number == 1 || other.Key() < name {
+			first, name = f, other.Key()
 		}
 	}
 	switch number {
@@ -165,6 +165,7 @@ func fresh(errors, before []finding.Finding) []finding.Finding {
 func decode(what string, text []byte) (*v1.TemplateController, error) {
 	var read struct {
 		Metadata struct {
+			Namespace         string       `json:"namespace"`
 			Name              string       `json:"name"`
 			DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
 		} `json:"metadata"`
@@ -174,6 +175,7 @@ func decode(what string, text []byte) (*v1.TemplateController, error) {
 		return nil, fmt.Errorf("request.%s is not a TemplateController", what)
 	}
 	tc := &v1.TemplateController{Spec: read.Spec}
-	tc.Name, tc.DeletionTimestamp = read.Metadata.Name, read.Metadata.DeletionTimestamp
+	tc.Namespace, tc.Name, tc.DeletionTimestamp = read.Metadata.Namespace, read.Metadata.Name, read.Metadata.DeletionTimestamp
+	spec.Confine(tc.Namespace, &tc.Spec)
 	return tc, nil
 }

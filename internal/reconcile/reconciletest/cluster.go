@@ -46,8 +46,13 @@ func (c *Cluster) KubectlApply(text string) *unstructured.Unstructured {
 	o := memserver.Parse(c.T, text)
 	gvk := o.GroupVersionKind()
 	of, ok := Kinds[gvk.GroupKind()]
-	if gvk.Kind == v1.KindTemplateController {
+	uid := "uid-" + o.GetName()
+	switch gvk.Kind {
+	case v1.KindTemplateController:
 		of, ok = kind.Kind{Resource: v1.Resource}, true
+	case v1.KindNamespacedTemplateController:
+		of, ok = kind.Kind{Resource: v1.NamespacedResource, Namespaced: true}, true
+		uid = "uid-" + o.GetNamespace() + "-" + o.GetName()
 	}
 	if !ok {
 		c.T.Fatalf("the fake cluster has no %s", gvk)
@@ -56,7 +61,7 @@ func (c *Cluster) KubectlApply(text string) *unstructured.Unstructured {
 	there := c.Objects[at]
 	if there == nil {
 		there = c.NewObject(at, o.Object)
-		there.SetUID(types.UID("uid-" + o.GetName()))
+		there.SetUID(types.UID(uid))
 	} else {
 		delete(o.Object, "status")
 	}

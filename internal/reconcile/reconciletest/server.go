@@ -77,7 +77,7 @@ func (s *Server) Reset() {
 // debounced.
 func (s *Server) note(verb string, at request.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
-	if at.Resource == v1.Resource && verb == "status" {
+	if (at.Resource == v1.Resource || at.Resource == v1.NamespacedResource) && verb == "status" {
 		return s.Refuse[text]
 	}
 	if s.user != "" {
