@@ -108,6 +108,9 @@ func KindOf(key string) string {
 	return KindTemplateController
 }
 
+// Describe returns the kind and the key of the TemplateController with a key, for messages.
+func Describe(key string) string { return KindOf(key) + " " + key }
+
 // FieldManager returns the field manager of the TemplateController with a key. It has no namespace, because all objects of a
 // NamespacedTemplateController are in its namespace.
 func FieldManager(key string) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/cli/diff"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
@@ -88,9 +89,9 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 func (f *diffFlags) compare(ctx context.Context, comparer *diff.Comparer, set *manifest.Set, progress *cli.Progress) ([]*diff.Report, error) {
 	var reports []*diff.Report
 	for _, c := range set.Controllers {
-		name := c.TemplateController.Name
-		progress.Say("TemplateController %s: reading the cluster", name)
-		comparer.Progress = func(done, all int) { progress.Say("TemplateController %s: %d of %d parents", name, done, all) }
+		name := v1.Describe(c.TemplateController.Key())
+		progress.Say("%s: reading the cluster", name)
+		comparer.Progress = func(done, all int) { progress.Say("%s: %d of %d parents", name, done, all) }
 		report, err := comparer.Compare(ctx, c.TemplateController)
 		if err != nil {
 			return nil, err

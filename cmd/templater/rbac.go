@@ -81,7 +81,7 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	for _, tc := range set.Controllers {
 		rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
 		if err != nil {
-			return fmt.Errorf("TemplateController %s in %s: %w", tc.TemplateController.Name, tc.File, err)
+			return fmt.Errorf("%s in %s: %w", v1.Describe(tc.TemplateController.Key()), tc.File, err)
 		}
 		all = append(all, rights)
 	}
@@ -90,7 +90,7 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	for _, rights := range all {
 		for _, note := range rights.Notes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "TemplateController %s: %s\n", rights.Controller, note)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", v1.Describe(rights.Controller), note)
 			err = cli.Findings
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/simulate/show"
@@ -77,7 +78,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.controller != "" {
 		one := set.Named(f.controller)
 		if one == nil {
-			return fmt.Errorf("--controller: no TemplateController %s in %s", f.controller, strings.Join(paths, ", "))
+			return fmt.Errorf("--controller: no %s in %s", v1.Describe(f.controller), strings.Join(paths, ", "))
 		}
 		set.Controllers = []*manifest.Controller{one}
 	}

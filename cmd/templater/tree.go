@@ -117,7 +117,7 @@ func (f *treeFlags) fromCluster(ctx context.Context, kind, name string) (tree.Tr
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	all, err := source.Controllers(ctx)
+	all, err := source.Controllers(ctx, namespace)
 	if err != nil {
 		return tree.Tree{}, err
 	}

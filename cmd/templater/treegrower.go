@@ -51,7 +51,7 @@ func (b *treeBuilder) add(tc *v1.TemplateController, checked lint.Result, defini
 
 // notParent records why the object is not a parent of a TemplateController that watches its kind.
 func (b *treeBuilder) notParent(name, why string) {
-	b.reasons = append(b.reasons, fmt.Sprintf("TemplateController %s: %s", name, why))
+	b.reasons = append(b.reasons, fmt.Sprintf("%s: %s", v1.Describe(name), why))
 }
 
 func (b *treeBuilder) tree() (tree.Tree, error) {

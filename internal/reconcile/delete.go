@@ -53,7 +53,7 @@ func (d *deletions) outdated() *problem.Problem {
 
 // superseded returns the problem that nothing is deleted because the spec of the TemplateController may have changed.
 func (d *deletions) superseded() *problem.Problem {
-	return d.postpone("waiting to read the latest version of TemplateController " + d.Name)
+	return d.postpone("waiting to read the latest version of " + v1.Describe(d.Name))
 }
 
 // edited reports whether the watch has delivered another version of the parent since it was read.

@@ -185,7 +185,7 @@ func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Liv
 			return Result{Retry: problem.RetryBackoff}
 		}
 		if pruned > 0 {
-			message := fmt.Sprintf("TemplateController %s no longer selects this object: its children were deleted", m.Name)
+			message := fmt.Sprintf("%s no longer selects this object: its children were deleted", v1.Describe(m.Name))
 			if pruned < len(children) {
 				message += ", except those with prunePolicy: Orphan"
 			}

@@ -147,7 +147,7 @@ func (c *cleanup) finish(ctx context.Context) bool {
 		return true
 	}
 	if c.Rejected {
-		c.waits("being deleted: waiting for spec.finalize.children until TemplateController "+c.Name+" is accepted: see its Accepted condition", problem.RetryOnChange)
+		c.waits("being deleted: waiting for spec.finalize.children until "+v1.Describe(c.Name)+" is accepted: see its Accepted condition", problem.RetryOnChange)
 		return false
 	}
 	made, early := c.converging(finals, c.FinalOrder), &Result{} // as for a parent that is not being deleted

@@ -141,7 +141,7 @@ func (c *Case) choose(set *manifest.Set) (*manifest.Controller, error) {
 		if tc := set.Named(c.Controller); tc != nil {
 			return tc, nil
 		}
-		return nil, fmt.Errorf("%s: controller: no TemplateController %s", file, c.Controller)
+		return nil, fmt.Errorf("%s: controller: no %s", file, v1.Describe(c.Controller))
 	case len(set.Controllers) > 1:
 		return nil, fmt.Errorf("%s: there are %d TemplateControllers: name one of them in controller", file, len(set.Controllers))
 	}

@@ -68,7 +68,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	}
 	checked := lint.Check(tc, c.Schemas)
 	if invalid := checked.Invalid(); invalid != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Key(), invalid.Message)
+		return nil, fmt.Errorf("%s: %s", v1.Describe(tc.Key()), invalid.Message)
 	}
 	read, err := c.Source.Definitions(ctx, snapshot.AllKinds(tc, checked.Compiled))
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled
 	s := &side{tc: tc, compiled: compiled, parents: map[types.UID]*object.Object{}}
 	var rejection *spec.Rejection
 	if s.simulator, rejection = simulate.New(tc, compiled, definitions, c.Schemas); rejection != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Key(), rejection.Message)
+		return nil, fmt.Errorf("%s: %s", v1.Describe(tc.Key()), rejection.Message)
 	}
 	parents, err := c.Source.Parents(ctx, tc, compiled)
 	if err != nil {

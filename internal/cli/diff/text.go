@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -19,7 +20,7 @@ func JSON(w io.Writer, all []*Report) error {
 // Text writes a report as text: the summary, then the parents.
 func Text(w io.Writer, colors report.Colors, r *Report) error {
 	t := &printer{colors: colors}
-	t.line("%s", colors.Bold("TemplateController "+r.Controller+": "+r.Summary.String()))
+	t.line("%s", colors.Bold(v1.Describe(r.Controller)+": "+r.Summary.String()))
 	for _, note := range r.Notes {
 		t.line("%s", colors.Yellow("Note: "+note))
 	}

@@ -71,7 +71,7 @@ func (s *Simulator) OfKind(content map[string]any) bool {
 // Matches returns why an object is not a parent of the TemplateController, or "".
 func (s *Simulator) Matches(content map[string]any) string {
 	if !s.OfKind(content) {
-		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", child.IDOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
+		return fmt.Sprintf("it is a %s, and %s watches %s", child.IDOf(content).Kind, v1.Describe(s.name), s.compiled.GVK.GroupKind())
 	}
 	o, err := object.From(s.placed(content))
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Client reads from the API server. It is implemented by *kube.Client.
@@ -60,29 +61,40 @@ func NewSource(config *rest.Config) (*Source, *kube.Client, error) {
 	return &Source{client, kube.NewDiscovery(discovering), fields}, client, nil
 }
 
-// controllers is the resource of TemplateControllers.
-var controllers = v1.GroupVersion.WithResource("templatecontrollers")
-
-// Controller returns the TemplateController with that name, or nil if it does not exist.
-func (s *Source) Controller(ctx context.Context, name string) (*v1.TemplateController, error) {
-	o, err := s.Client.Get(ctx, request.Location{Resource: controllers, Name: name})
+// Controller returns the TemplateController with that key (see v1.Key), or nil if it does not exist.
+func (s *Source) Controller(ctx context.Context, key string) (*v1.TemplateController, error) {
+	namespace, name := v1.SplitKey(key)
+	o, err := s.Client.Get(ctx, request.Location{Resource: v1.ResourceOf(key), Namespace: namespace, Name: name})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
 	if err != nil {
-		return nil, failed(err, "read TemplateController %s", name)
+		return nil, failed(err, "read %s %s", v1.KindOf(key), key)
 	}
 	return controllerOf(o)
 }
 
-// Controllers returns all TemplateControllers.
-func (s *Source) Controllers(ctx context.Context) ([]*v1.TemplateController, error) {
-	objects, err := s.list(ctx, controllers, "", metav1.ListOptions{})
+// Controllers returns all TemplateControllers, and the NamespacedTemplateControllers of a namespace; "" = none. It omits the
+// TemplateControllers if the user may not list them, but the others.
+func (s *Source) Controllers(ctx context.Context, namespace string) ([]*v1.TemplateController, error) {
+	all, err := s.controllers(ctx, v1.Resource, "")
+	if namespace == "" {
+		return all, err
+	}
+	namespaced, failed := s.controllers(ctx, v1.NamespacedResource, namespace)
+	if apierrors.IsForbidden(err) && len(namespaced) > 0 {
+		err = nil
+	}
+	return append(all, namespaced...), errors.Join(err, failed)
+}
+
+func (s *Source) controllers(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*v1.TemplateController, error) {
+	objects, err := s.list(ctx, resource, namespace, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failed(err, "list TemplateControllers")
+		return nil, failed(err, "list %s", resource.Resource)
 	}
 	var out []*v1.TemplateController
 	for _, o := range objects {
@@ -98,8 +110,9 @@ func (s *Source) Controllers(ctx context.Context) ([]*v1.TemplateController, err
 func controllerOf(o *object.Object) (*v1.TemplateController, error) {
 	tc := &v1.TemplateController{}
 	if err := o.Unmarshal(tc); err != nil {
-		return nil, fmt.Errorf("TemplateController %s cannot be read: %w", o.Name(), err)
+		return nil, fmt.Errorf("%s cannot be read: %w", v1.Describe(v1.Key(o.Namespace(), o.Name())), err)
 	}
+	spec.Confine(tc.Namespace, &tc.Spec)
 	return tc, nil
 }
 

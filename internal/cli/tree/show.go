@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -67,7 +68,7 @@ func (p painter) controller(c Controller) branch {
 	if !c.Ready {
 		state = p.colors.Yellow(c.Reason + ": " + c.Message)
 	}
-	out := branch{text: p.colors.Bold("TemplateController "+c.Name) + ": " + state}
+	out := branch{text: p.colors.Bold(v1.Describe(c.Name)) + ": " + state}
 	for _, e := range c.Children {
 		text := childTitle(e)
 		if len(e.WaitsFor) > 0 {

@@ -68,7 +68,7 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 	state = s.Placed(state)
 	result, _, err := s.Reconcile(state)
 	if err != nil {
-		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Key(), err)
+		return Controller{}, fmt.Errorf("%s: %w", v1.Describe(tc.Key()), err)
 	}
 	return After(tc, compiled, state, result), nil
 }

@@ -70,7 +70,7 @@ func (v *verdict) outdated(now time.Time) bool { return !v.stale.IsZero() && !no
 func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
 	result, asked, err := m.checker.Serve(ctx, queue.WorkerOf(ctx).Pauses(), tc, compiled)
 	if err != nil {
-		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Key(), err)
+		return nil, verdict{}, fmt.Errorf("check %s: %w", v1.Describe(tc.Key()), err)
 	}
 	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings, result.Rejection != nil), compiles: result.Compiles, asked: asked}, nil
 }

@@ -196,7 +196,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 		caches, err = l.watch(ctx)
 	}
 	if err != nil {
-		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)
+		return true, fmt.Errorf("watch for %s: %w", v1.Describe(l.name), err)
 	}
 	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, caches)
 	l.c.recordReadable(l.entry, l.next)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
@@ -40,7 +41,7 @@ func (r *Ready) Missing() []string {
 	}
 	var out []string
 	for _, name := range r.Pending() {
-		out = append(out, fmt.Sprintf("TemplateController %s has not been reconciled yet", name))
+		out = append(out, fmt.Sprintf("%s has not been reconciled yet", v1.Describe(name)))
 	}
 	for _, s := range r.Watches() {
 		switch {

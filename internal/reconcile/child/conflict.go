@@ -60,15 +60,15 @@ func (r *Ownership) whose(there *object.Object) string {
 	other := there.ControllerKey() // the API server validates labels
 	switch {
 	case has && other != "":
-		return "belongs to TemplateController " + other + " for " + name
+		return "belongs to " + v1.Describe(other) + " for " + name
 	case has:
 		return "belongs to " + name
 	case other != "" && there.CrossScope(): // readers of this parent may not be allowed to see the other parent
-		return "belongs to TemplateController " + other + " for another parent, named in its annotation " + v1.AnnotationParent
+		return "belongs to " + v1.Describe(other) + " for another parent, named in its annotation " + v1.AnnotationParent
 	case other == r.Controller && there.Label(v1.LabelParentUID) != "": // the object is not alike, so the label has the UID of another parent
-		return "belongs to TemplateController " + other + " for another parent, which may no longer exist: its label " + v1.LabelParentUID + " contains the UID"
+		return "belongs to " + v1.Describe(other) + " for another parent, which may no longer exist: its label " + v1.LabelParentUID + " contains the UID"
 	case other != "":
-		return "belongs to TemplateController " + other
+		return "belongs to " + v1.Describe(other)
 	}
 	return "has no owner"
 }

@@ -182,5 +182,5 @@ func (c *Controller) Unreadable(gk schema.GroupKind, namespace string) *problem.
 		reason = v1.ReasonForbidden
 	}
 	return &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-		"%s cannot read %s: see the Watching condition of TemplateController %s%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(namespace)).Brief(), c.Name, Untouched)}
+		"%s cannot read %s: see the Watching condition of %s%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(namespace)).Brief(), v1.Describe(c.Name), Untouched)}
 }

@@ -1,6 +1,10 @@
 package problem
 
-import "regexp"
+import (
+	"regexp"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
 
 var (
 	// What an owner reference should contain. The API server does not check that.
@@ -27,6 +31,12 @@ func PublicNameIn(group, name string) string {
 // PublicName returns the name of an object of most kinds. An invalid name is replaced by "…", because it may be any
 // text.
 func PublicName(name string) string { return plainly(name, plainName) }
+
+// PublicController describes the TemplateController with a key (see v1.Key), whose name may be any text.
+func PublicController(key string) string {
+	namespace, name := v1.SplitKey(key)
+	return v1.Describe(v1.Key(namespace, PublicName(name)))
+}
 
 // PublicKind is PublicName for the kind in an owner reference, which can be any text.
 func PublicKind(kind string) string { return plainly(kind, plainKind) }

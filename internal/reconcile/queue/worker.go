@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
 )
 
 // Work is the work in progress of a worker.
@@ -20,9 +22,9 @@ type Work struct {
 // String returns the work for logs and health checks.
 func (w Work) String() string {
 	if w.Key.Parent.Name == "" {
-		return "sync of TemplateController " + w.Key.Controller
+		return "sync of " + v1.Describe(w.Key.Controller)
 	}
-	return "reconciliation of " + w.Key.Parent.String() + " for TemplateController " + w.Key.Controller
+	return "reconciliation of " + w.Key.Parent.String() + " for " + v1.Describe(w.Key.Controller)
 }
 
 // workerKey is the context key of the worker.

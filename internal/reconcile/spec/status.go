@@ -56,7 +56,7 @@ func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	return finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
-		"TemplateController %s also writes the %s condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", other.Key(), condition)}, true
+		"%s also writes the %s condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", v1.Describe(other.Key()), condition)}, true
 }
 
 // selectors returns spec.watch without the kind.

@@ -67,7 +67,7 @@ func (w Owners) LeaveContested(content map[string]any, author problem.Author) st
 		set, _ := held.Field("status")
 		whole := map[string]any{"status": runtime.DeepCopyJSON(content)} // rare: only if another TemplateController writes to this status
 		if path := set.Remove(content, ".status"); path != "" && found == "" {
-			found = author.Path(path, whole) + " is also written by TemplateController " + problem.PublicName(name)
+			found = author.Path(path, whole) + " is also written by " + problem.PublicController(name)
 		}
 	}
 	return found

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/lint/report"
 )
@@ -135,7 +136,7 @@ func YAML(w io.Writer, all []Result, explain bool) error {
 		if r.Gone {
 			stands = "gone"
 		}
-		fmt.Fprintf(&b, "---\n# %s by TemplateController %s: %s\n", r.Parent, r.TemplateController, stands)
+		fmt.Fprintf(&b, "---\n# %s by %s: %s\n", r.Parent, v1.Describe(r.TemplateController), stands)
 		for _, text := range slices.Concat(r.Errors, r.Waits) {
 			if text != r.Ready.Message {
 				fmt.Fprintf(&b, "# %s\n", text)

@@ -153,8 +153,8 @@ func writableCondition(f Facts) metav1.Condition {
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is not written: "+kind.Status.Conditions)
 	case f.Rival != "":
-		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the %s condition of %s: the first writer keeps it; set a different spec.status.readyCondition in one of them, or select different parents",
-			problem.PublicName(f.Rival), f.Running.ReadyCondition, parents(f.RivalParents)))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("%s also writes the %s condition of %s: the first writer keeps it; set a different spec.status.readyCondition in one of them, or select different parents",
+			problem.PublicController(f.Rival), f.Running.ReadyCondition, parents(f.RivalParents)))
 	case f.Counts.Foreign > 0 && kind.Status.Atomic:
 		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %s, so templater does not write it there: the schema declares the list as atomic; "+
 			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", parents(f.Counts.Foreign)))

@@ -175,7 +175,7 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 	case owner != s.tc.Name && live.Annotations[v1.AnnotationAdopt] != s.tc.Name:
 		by := "was not created by templater"
 		if owner != "" {
-			by = "belongs to TemplateController " + problem.PublicName(owner)
+			by = "belongs to " + problem.PublicController(owner)
 		}
 		return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s %s: remove spec.crd, or let this TemplateController take it over: kubectl annotate crd %s %s=%s", name, by, name, v1.AnnotationAdopt, s.tc.Name), RetryRefused, nil
 	}

@@ -115,7 +115,7 @@ func (d *Deleter) deleteSome(ctx context.Context, from decided, children []*chil
 		done, issue := from.Delete(ctx, l, request.Deletion{Propagation: metav1.DeletePropagationBackground})
 		if issue != nil {
 			refused = cmp.Or(refused, issue)
-			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.Name, issue.Message))
+			errs = append(errs, fmt.Errorf("%s: %s", v1.Describe(from.Name), issue.Message))
 		}
 		if !done {
 			continue

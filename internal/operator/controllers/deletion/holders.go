@@ -136,7 +136,7 @@ func Holders(ctx context.Context, of *controller.Controller, in map[string]bool)
 			return out, nil, nil
 		}
 		if !permissions.Denied(err) {
-			return nil, nil, fmt.Errorf("list parents of TemplateController %s: %w", of.Name, err)
+			return nil, nil, fmt.Errorf("list parents of %s: %w", v1.Describe(of.Name), err)
 		}
 		from = watched // as far as it has permissions
 	}
@@ -148,7 +148,7 @@ func Holders(ctx context.Context, of *controller.Controller, in map[string]bool)
 			return nil, &spec.Rejection{Reason: v1.ReasonForbidden, Message: text}, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("list parents of TemplateController %s: %w", of.Name, err)
+			return nil, nil, fmt.Errorf("list parents of %s: %w", v1.Describe(of.Name), err)
 		}
 		out = append(out, some...)
 	}

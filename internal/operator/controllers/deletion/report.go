@@ -44,7 +44,7 @@ func deletionMessage(of *controller.Controller, deletesChildren bool) string {
 			children += ", except those with prunePolicy or deletionPolicy Orphan"
 		}
 	}
-	return "TemplateController " + of.Name + " was deleted, so this object is no longer reconciled; its children " + children
+	return v1.Describe(of.Name) + " was deleted, so this object is no longer reconciled; its children " + children
 }
 
 // Report writes the ready condition of the parents of a TemplateController that is deleted, in batches. done is true
@@ -94,7 +94,7 @@ func (d *Deleter) reportOn(ctx context.Context, r *report, of *controller.Contro
 		if controller.Stale(err) {
 			return store.ErrBehind
 		}
-		return fmt.Errorf("report on parent %s that TemplateController %s is deleted: %w", key, of.Name, err)
+		return fmt.Errorf("report on parent %s that %s is deleted: %w", key, v1.Describe(of.Name), err)
 	}
 	r.denied[key.Namespace] = permissions.Denied(err)
 	klog.FromContext(ctx).Info("cannot report on a parent that its TemplateController is deleted", "controller", of.Name, "parent", key.String(), "reason", problem.PublicReason(err))

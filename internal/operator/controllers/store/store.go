@@ -78,7 +78,7 @@ func (s *Store) current(ctx context.Context, packed *object.Object) (*object.Obj
 	case apierrors.IsNotFound(err) || err == nil && now.UID() != packed.UID():
 		return nil, ErrBehind
 	case err != nil:
-		return nil, fmt.Errorf("read TemplateController %s: %w", KeyOf(packed), err)
+		return nil, fmt.Errorf("read %s: %w", v1.Describe(KeyOf(packed)), err)
 	}
 	return now, nil
 }
@@ -136,7 +136,7 @@ func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, pac
 	}
 	if err != nil {
 		return spec.Rejectf(v1.ReasonFinalizerRejected, "cannot set or remove the finalizer %s of this TemplateController: %s", v1.FinalizerChildren, problem.PublicReason(err)),
-			fmt.Errorf("set finalizers of TemplateController %s: %w", tc.Key(), err)
+			fmt.Errorf("set finalizers of %s: %w", v1.Describe(tc.Key()), err)
 	}
 	tc.ResourceVersion = after.ResourceVersion()
 	s.CacheOf(tc.Key()).Put(after, Writer)
@@ -148,7 +148,7 @@ func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, pac
 func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
-		return fmt.Errorf("status of TemplateController %s: %w", tc.Key(), err)
+		return fmt.Errorf("status of %s: %w", v1.Describe(tc.Key()), err)
 	}
 	metadata := map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}
 	if tc.Namespace != "" {
@@ -162,7 +162,7 @@ func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, stat
 	case apierrors.IsConflict(err):
 		return ErrBehind
 	case err != nil:
-		return fmt.Errorf("write status of TemplateController %s: %w", tc.Key(), err)
+		return fmt.Errorf("write status of %s: %w", v1.Describe(tc.Key()), err)
 	}
 	s.CacheOf(tc.Key()).Put(after, Writer)
 	return nil

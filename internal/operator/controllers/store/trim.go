@@ -37,7 +37,7 @@ func Trim(o, kept *object.Object) (*object.Object, error) {
 	t.b.WriteByte('}')
 	out, err := object.Decode([]byte(t.b.String()))
 	if err != nil {
-		return nil, fmt.Errorf("trim TemplateController %s: %w", KeyOf(o), err)
+		return nil, fmt.Errorf("trim %s: %w", v1.Describe(KeyOf(o)), err)
 	}
 	out.Note(object.Trimmed)
 	return out, nil
@@ -106,7 +106,7 @@ func SizeOf(packed *object.Object, tc *v1.TemplateController) int {
 func Decode(packed *object.Object) (*v1.TemplateController, error) {
 	tc := &v1.TemplateController{}
 	if err := packed.Unmarshal(tc); err != nil {
-		return nil, fmt.Errorf("read TemplateController %s: %w", KeyOf(packed), err)
+		return nil, fmt.Errorf("read %s: %w", v1.Describe(KeyOf(packed)), err)
 	}
 	spec.Confine(tc.Namespace, &tc.Spec)
 	return tc, nil
