@@ -31,7 +31,12 @@ func (r *Rights) Objects() []any {
 }
 
 // name returns the name of the roles and bindings.
-func (r *Rights) name() string { return "templater-" + r.Controller }
+func (r *Rights) name() string {
+	if namespace, name := v1.SplitKey(r.Controller); namespace != "" {
+		return "templater-ns-" + name
+	}
+	return "templater-" + r.Controller
+}
 
 // shared returns the ClusterRole that is aggregated to templater's own permissions.
 func (r *Rights) shared() *rbacv1.ClusterRole {

@@ -57,6 +57,7 @@ func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
 	if o.Account != nil {
 		as.ServiceAccountRef = o.Account
 	}
+	spec.Confine(tc.Namespace, as)
 	compiled, rejection := spec.Compile(tc.Key(), as)
 	if rejection != nil {
 		return nil, errors.New(rejection.Message)
