@@ -26,14 +26,15 @@ import (
 
 // Resources that many tests use.
 var (
-	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	services    = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
-	policies    = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
-	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	configMaps            = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	pods                  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	services              = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	namespaces            = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	deployments           = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	controllers           = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
+	namespacedControllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "namespacedtemplatecontrollers"}
+	policies              = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
+	definitions           = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
 // resources maps names to the resources of children.
@@ -244,7 +245,7 @@ func (s *scope) applyObject(o *unstructured.Unstructured) error {
 
 // classify sets the class of a TemplateController to that of the test's operator, unless it has one.
 func (s *scope) classify(o *unstructured.Unstructured, resource schema.GroupVersionResource) error {
-	if _, named, _ := unstructured.NestedString(o.Object, "spec", "className"); named || resource != controllers {
+	if _, named, _ := unstructured.NestedString(o.Object, "spec", "className"); named || resource != controllers && resource != namespacedControllers {
 		return nil
 	}
 	return unstructured.SetNestedField(o.Object, classOf(s.t), "spec", "className")

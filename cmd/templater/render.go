@@ -168,7 +168,7 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 			r.faulty = true
 			fmt.Fprintln(r.errors, c.Located(fault))
 		}
-		r.results = append(r.results, show.Of(c.TemplateController.Name, out.Parent, result))
+		r.results = append(r.results, show.Of(c.TemplateController.Key(), out.Parent, result))
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (r *renderer) noParent(paths []string) error {
 
 // reject prints why the operator would reject a TemplateController.
 func (r *renderer) reject(c *manifest.Controller, all []finding.Finding) error {
-	for _, l := range report.Locate(c.TemplateController.Name, c, all) {
+	for _, l := range report.Locate(c.TemplateController.Key(), c, all) {
 		fmt.Fprintln(r.errors, c.Located(l.Finding.String()))
 	}
 	return nil

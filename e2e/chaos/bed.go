@@ -252,9 +252,9 @@ func (b *bed) begin(ctx context.Context, w *model.World) error {
 	return b.operators.start()
 }
 
-// install installs the TemplateController CRD and the operators' RBAC.
+// install installs the CRDs of templater and the operators' RBAC.
 func (b *bed) install(ctx context.Context) error {
-	crd, err := manifest.Controllers(b.root)
+	crds, err := manifest.Controllers(b.root)
 	if err != nil {
 		return err
 	}
@@ -266,10 +266,13 @@ func (b *bed) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for resource, content := range map[schema.GroupVersionResource]map[string]any{definitions: crd.Object, roles: role.Object} {
-		if err := b.apply(ctx, resource, content); err != nil {
+	for _, crd := range crds {
+		if err := b.apply(ctx, definitions, crd.Object); err != nil {
 			return err
 		}
+	}
+	if err := b.apply(ctx, roles, role.Object); err != nil {
+		return err
 	}
 	for _, name := range []string{user, childRole} {
 		if err := b.apply(ctx, bindings, bindingFor(name, len(b.operators.replicas))); err != nil {

@@ -24,9 +24,16 @@ func Read(root, file string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// Controllers returns the TemplateController CRD.
-func Controllers(root string) (*unstructured.Unstructured, error) {
-	return Read(root, filepath.Join("crd", "templater.dev_templatecontrollers.yaml"))
+// Controllers returns the CRDs of TemplateControllers and NamespacedTemplateControllers.
+func Controllers(root string) (all []*unstructured.Unstructured, err error) {
+	for _, resource := range []string{"templatecontrollers", "namespacedtemplatecontrollers"} {
+		crd, err := Read(root, filepath.Join("crd", "templater.dev_"+resource+".yaml"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, crd)
+	}
+	return all, nil
 }
 
 // OperatorRole returns the operator's ClusterRole on the test cluster, under another name and with more rules, each in

@@ -13,9 +13,9 @@ import (
 const root = "../.."
 
 func TestControllers(t *testing.T) {
-	o, err := Controllers(root)
-	if err != nil || o.GetName() != "templatecontrollers.templater.dev" {
-		t.Errorf("got %s and error %v", o.GetName(), err)
+	all, err := Controllers(root)
+	if err != nil || len(all) != 2 || all[0].GetName() != "templatecontrollers.templater.dev" || all[1].GetName() != "namespacedtemplatecontrollers.templater.dev" {
+		t.Errorf("got %v and error %v", all, err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, r
 			more, missing := k.checkKinds(set, c, result.Compiled)
 			found, unknown = finding.Sort(append(found, more...)), append(unknown, missing...)
 		}
-		all = append(all, report.Locate(c.TemplateController.Name, c, found)...)
+		all = append(all, report.Locate(c.TemplateController.Key(), c, found)...)
 	}
 	for _, e := range k.unread {
 		f := finding.Finding{Code: finding.Definition, Severity: finding.Error, Where: "CustomResourceDefinition", Message: e.Message}

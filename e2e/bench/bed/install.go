@@ -85,13 +85,22 @@ func (b *Bed) install(ctx context.Context) error {
 	return b.Clear(ctx, workload.Item, workload.Twin, workload.Peer)
 }
 
-// installControllers installs the TemplateController CRD. An existing cluster keeps its own CRD if it has one;
-// otherwise the CRD is removed by Close.
+// installControllers installs the CRDs of templater. An existing cluster keeps its own ones; the others are removed by
+// Close.
 func (b *Bed) installControllers(ctx context.Context) error {
-	o, err := manifest.Controllers(b.root)
+	all, err := manifest.Controllers(b.root)
 	if err != nil {
 		return err
 	}
+	for _, o := range all {
+		if err := b.installDefinition(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bed) installDefinition(ctx context.Context, o *unstructured.Unstructured) error {
 	if b.Cluster == nil {
 		foreign, err := b.isForeign(ctx, definitions, o.GetName())
 		if err != nil || foreign {

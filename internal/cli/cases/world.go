@@ -53,7 +53,7 @@ func (c *Case) open() (*world, error) {
 	if err := c.checkReady(slices.Concat(tc.TemplateController.Spec.Children, spec.Finals(&tc.TemplateController.Spec))); err != nil {
 		return nil, err
 	}
-	w := &world{controller: tc.TemplateController.Name, simulator: s, state: simulate.State{Now: c.Time}}
+	w := &world{controller: tc.TemplateController.Key(), simulator: s, state: simulate.State{Now: c.Time}}
 	parents, err := c.load([]string{c.Parent})
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (b *builder) pass(c controller, parent *manifest.Object) {
 	for _, fault := range result.Errors {
 		b.problem(c.Located(fault))
 	}
-	shown := show.Of(c.TemplateController.Name, out.Parent, result)
+	shown := show.Of(c.TemplateController.Key(), out.Parent, result)
 	r := Result{
 		TemplateController: shown.TemplateController, Parent: shown.Parent, Ready: shown.Ready, Waits: shown.Waits, Writes: shown.Writes, Children: []Child{},
 	}

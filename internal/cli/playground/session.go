@@ -116,7 +116,7 @@ func (s *Session) check(sets []*manifest.Set) (*checked, error) {
 			one.simulator, rejection = simulate.New(of.TemplateController, one.compiled, known.Kinds, known.Schemas)
 		}
 		if rejection != nil {
-			c.located = append(c.located, report.Locate(of.TemplateController.Name, of, rejection.Findings)...)
+			c.located = append(c.located, report.Locate(of.TemplateController.Key(), of, rejection.Findings)...)
 		}
 		c.controllers = append(c.controllers, one)
 	}

@@ -74,18 +74,21 @@ func (s *Source) Controller(ctx context.Context, key string) (*v1.TemplateContro
 	return controllerOf(o)
 }
 
-// Controllers returns all TemplateControllers, and the NamespacedTemplateControllers of a namespace; "" = none. It omits the
-// TemplateControllers if the user may not list them, but the others.
+// Controllers returns all TemplateControllers, and the NamespacedTemplateControllers of a namespace; "" = none. It omits those that the user
+// may not list, unless that are all.
 func (s *Source) Controllers(ctx context.Context, namespace string) ([]*v1.TemplateController, error) {
 	all, err := s.controllers(ctx, v1.Resource, "")
 	if namespace == "" {
 		return all, err
 	}
-	namespaced, failed := s.controllers(ctx, v1.NamespacedResource, namespace)
-	if apierrors.IsForbidden(err) && len(namespaced) > 0 {
-		err = nil
+	namespaced, other := s.controllers(ctx, v1.NamespacedResource, namespace)
+	switch {
+	case apierrors.IsForbidden(other):
+		return all, err
+	case apierrors.IsForbidden(err) && len(namespaced) > 0:
+		return namespaced, other
 	}
-	return append(all, namespaced...), errors.Join(err, failed)
+	return append(all, namespaced...), errors.Join(err, other)
 }
 
 func (s *Source) controllers(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*v1.TemplateController, error) {

@@ -16,8 +16,9 @@ import (
 // The names in these API server messages are those of users, resources and namespaces.
 var (
 	// Messages of the authorizer and of the admission plugin OwnerReferencesPermissionEnforcement.
-	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion`)
-	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
+	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion if `)
+	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion if `)
+	unknownOwner  = regexp.MustCompile(`cannot set blockOwnerDeletion in this case because cannot find RESTMapping`)
 	deniedVerb    = regexp.MustCompile(`: User "[^"]*" cannot ([-a-z:]+) resource "`)
 	deniedAccount = regexp.MustCompile(`: User "(` + spec.AccountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
 )
@@ -44,6 +45,8 @@ func (s *Checker) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceTerminating, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or recreate the namespace once it is deleted"
+	case apierrors.IsForbidden(err) && unknownOwner.MatchString(err.Error()):
+		p.Message = "cannot " + what + ": the admission plugin OwnerReferencesPermissionEnforcement does not know the kind of the parent yet: it reads new kinds every 30 seconds; templater retries"
 	case Denied(err):
 		text, pending := s.missingToWrite(err, namespace, kind)
 		p.Reason, p.Message, p.Pending = v1.ReasonChildForbidden, "cannot "+what+": "+text, pending

@@ -40,6 +40,11 @@ func TestRejectionMessagesOmitValues(t *testing.T) {
 			v1.ReasonChildForbidden,
 			`cannot update X: templater is not allowed to update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true", which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference`,
 		},
+		"a kind of parents that the admission plugin does not know yet": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.org/v1 Kind App: no matches for kind "App" in version "example.org/v1"`),
+			v1.ReasonChildRejected,
+			"cannot update X: the admission plugin OwnerReferencesPermissionEnforcement does not know the kind of the parent yet: it reads new kinds every 30 seconds; templater retries",
+		},
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			v1.ReasonChildRejected,
