@@ -61,7 +61,8 @@ func (m ownerless) lost(f *found, now time.Time) map[model.ChildID]*unstructured
 	for id, o := range f.children {
 		owned := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return there[r.UID] })
 		labels := o.GetLabels()
-		tended := labels[strangerLabel] == "" && f.controllers[labels["templater.dev/controller"]] != nil
+		controller := labels["templater.dev/controller"] // which does nothing about objects that others have relabelled
+		tended := labels[strangerLabel] == "" && f.controllers[controller] != nil && applied(o, controller)
 		if len(o.GetOwnerReferences()) == 0 || owned || o.GetDeletionTimestamp() != nil || tended {
 			continue
 		}

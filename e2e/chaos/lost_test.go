@@ -105,6 +105,10 @@ func TestOwnerlessObjectDetection(t *testing.T) {
 		"it has no owner":                      {change: func(_ *found, o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }},
 		"it is being deleted":                  {change: func(_ *found, o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: time.Now()}) }},
 		"templater sees to it":                 {change: func(f *found, o *unstructured.Unstructured) { f.controllers["report"] = o }},
+		"another label hides it from templater": {change: func(f *found, o *unstructured.Unstructured) {
+			f.controllers["again"] = o
+			o.SetLabels(map[string]string{"templater.dev/controller": "again"})
+		}, want: 1},
 		"it only looks like templater's": {change: func(f *found, o *unstructured.Unstructured) {
 			f.controllers["report"] = o
 			o.SetLabels(map[string]string{"templater.dev/controller": "report", strangerLabel: "x"})
@@ -114,6 +118,7 @@ func TestOwnerlessObjectDetection(t *testing.T) {
 			o, now := lostObject()
 			o.SetDeletionTimestamp(nil)
 			o.SetLabels(map[string]string{"templater.dev/controller": "report"})
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "templater/report"}})
 			o.SetOwnerReferences([]metav1.OwnerReference{{UID: "uid-owner"}})
 			f := &found{children: map[model.ChildID]*unstructured.Unstructured{lostMap: o}, parents: map[model.ParentID]*unstructured.Unstructured{}, controllers: map[string]*unstructured.Unstructured{}}
 			if row.change != nil {
