@@ -85,6 +85,7 @@ func (s *scope) orchestr() {
 	}
 	s.shell("kubectl delete pod --all --wait=false --grace-period=0 --force")
 	s.shell("kubectl delete -k config/samples/orchestr --wait=false")
+	s.shell("kubectl delete crd orchestrs.kopf.dev --wait=false")
 	t.Logf("the sample took %s", time.Since(begun))
 }
 

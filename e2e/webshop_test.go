@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -31,10 +32,12 @@ func TestWebShopStartsInDependencyOrder(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScopeOf(t, "example.org")
-	for _, file := range []string{"crd.yaml", "templatecontroller.yaml"} {
-		s.apply(read(t, filepath.Join(env.root, "config/samples/webshop", file)))
-	}
+	s.apply(strings.ReplaceAll(crdRights, "@user", operatorOf(t)))
+	s.waitAllowed(operatorOf(t), authorizationv1.ResourceAttributes{Group: definitions.Group, Resource: definitions.Resource, Verb: "create"})
+	s.own(definitions, "webshops.example.org")
 	op := startOperator(t).of(s)
+	s.apply(read(t, filepath.Join(env.root, "config/samples/webshop/templatecontroller.yaml")))
+	s.waitController("webshops", ready)
 	since := mark(t)
 	shops, databases, migrations, webs := record(t, s.in(webShops), ""), record(t, s.in(statefulSets), ""), record(t, s.in(jobs), ""), record(t, s.in(deployments), "")
 	s.shell("kubectl apply -f config/samples/webshop/example.yaml")

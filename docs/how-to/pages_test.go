@@ -60,7 +60,11 @@ func TestRecipePagesListApplyAndDeleteCommands(t *testing.T) {
 		}
 		remove = append(remove, "kubectl delete -f "+folder+" --ignore-not-found")
 		if oneFile {
-			remove = append(remove, "kubectl delete crd "+nameOf(set.CRDs[0]))
+			var crds []string
+			for _, crd := range set.CRDs {
+				crds = append(crds, nameOf(crd))
+			}
+			remove = append(remove, "kubectl delete crd "+strings.Join(crds, " "))
 		}
 		if diff := cmp.Diff(apply, commands(part(t, recipe, "Apply it"))); diff != "" {
 			t.Errorf("commands that apply it (-want +page):\n%s", diff)

@@ -92,8 +92,11 @@ func (d *demo) loadTest(ctx context.Context) error {
 
 // orchestr applies the third sample, and Pods for it to report.
 func (d *demo) orchestr(ctx context.Context) error {
-	for _, args := range [][]string{{"-k", "config/samples/orchestr"}, {"-f", "config/samples/orchestr/broken.yaml"}, {"-f", "config/samples/orchestr/example.yaml"}} {
-		if err := d.kubectl(ctx, append([]string{"apply"}, args...)...); err != nil {
+	for _, args := range [][]string{
+		{"apply", "-k", "config/samples/orchestr"}, {"wait", "tc/orchestrs", "--for=condition=Ready", "--timeout=60s"},
+		{"apply", "-f", "config/samples/orchestr/broken.yaml"}, {"apply", "-f", "config/samples/orchestr/example.yaml"},
+	} {
+		if err := d.kubectl(ctx, args...); err != nil {
 			return err
 		}
 	}

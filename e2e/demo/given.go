@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	definition = "templatecontrollers.templater.dev"
-	mark       = "demo.templater.dev/made" // label of the CRD if the demo created it
+	definition           = "templatecontrollers.templater.dev"
+	namespacedDefinition = "namespacedtemplatecontrollers.templater.dev"
+	mark                 = "demo.templater.dev/made" // label of the CRD if the demo created it
 )
 
 // given is the demo on an existing cluster. It leaves the cluster unchanged except for the demo's own objects.
@@ -123,7 +124,7 @@ func (d *demo) down(ctx context.Context) error {
 	}
 	return errors.Join(
 		d.kubectl(ctx, "delete", "namespace", "templater-system", goneAlready, "--timeout=60s"),
-		d.kubectl(ctx, "delete", "crd", definition, goneAlready, "--timeout=60s"),
+		d.kubectl(ctx, "delete", "crd", definition, namespacedDefinition, "orchestrs.kopf.dev", goneAlready, "--timeout=60s"),
 	)
 }
 

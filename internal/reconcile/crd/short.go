@@ -43,7 +43,10 @@ func expand(s *v1.ShortSchema, at *field.Path) (*apiextensionsv1.JSONSchemaProps
 	root := &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{}}
 	e.types = e.decode(s.Types, e.typesAt)
 	if s.Spec != nil {
-		root.Properties["spec"] = e.object(e.decode(s.Spec, at.Child("spec")), at.Child("spec"), ".spec")
+		spec := e.object(e.decode(s.Spec, at.Child("spec")), at.Child("spec"), ".spec")
+		if root.Properties["spec"] = spec; len(spec.Required) > 0 {
+			root.Required = []string{"spec"} // otherwise, an object without it would lack required fields
+		}
 	}
 	if s.Status != nil {
 		root.Properties["status"] = e.object(e.decode(s.Status, at.Child("status")), at.Child("status"), ".status")

@@ -25,10 +25,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Retry intervals after a refusal. A breaking change is checked less often, because that lists all stored objects.
+// Retry intervals after a refusal. A breaking change is checked less often, because that lists all stored objects. A missing permission is
+// retried earlier at first, because roles are often applied at the same time.
 const (
-	RetryRefused  = problem.SlowRetry
-	RetryBreaking = 5 * time.Minute
+	RetryForbidden = time.Second // doubles up to RetryRefused
+	RetryRefused   = problem.SlowRetry
+	RetryBreaking  = 5 * time.Minute
 )
 
 // Writer writes CustomResourceDefinitions. It is safe for concurrent use for different TemplateControllers.
@@ -48,8 +50,9 @@ type State struct {
 	// Generation is the metadata.generation that Condition is for.
 	Generation int64
 
-	seen string    // what Condition depends on
-	till time.Time // when to check again although nothing has changed; zero = never
+	seen      string    // what Condition depends on
+	till      time.Time // when to check again although nothing has changed; zero = never
+	forbidden int       // how often in a row a permission was missing, without another change
 }
 
 // Sync makes the CustomResourceDefinition match spec.crd, as a user. It sends no request if nothing has changed since the last Sync. The
@@ -76,6 +79,15 @@ func (w *Writer) Sync(ctx context.Context, tc *v1.TemplateController, as string,
 		return fmt.Errorf("CustomResourceDefinition of TemplateController %s: %w", tc.Name, err)
 	}
 	result.Type = v1.ConditionCRDReady
+	switch {
+	case result.Reason != v1.ReasonForbidden || seen != state.seen:
+		state.forbidden = 0
+	case state.forbidden < 10:
+		state.forbidden++
+	}
+	if result.Reason == v1.ReasonForbidden {
+		retry = min(RetryForbidden<<state.forbidden, RetryRefused)
+	}
 	state.Condition, state.seen, state.till = result, seen, time.Time{}
 	if retry > 0 {
 		state.till = now.Add(retry)

@@ -315,6 +315,16 @@ func TestUnwritableCRDsAreReported(t *testing.T) {
 	w.refuse["create customresourcedefinitions"] = apierrors.NewForbidden(crd.Resource.GroupResource(), "websites.example.org", errors.New(`User "`+robot+`" cannot create resource "customresourcedefinitions" in API group "apiextensions.k8s.io" at the cluster scope`))
 	requests := []string{"get customresourcedefinitions websites", "create customresourcedefinitions websites"}
 	w.sync("False Forbidden: "+robot+" may not create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}", requests...)
+	for _, after := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+		if w.again != after*time.Second {
+			t.Errorf("the next check is after %v, want %d s", w.again, after)
+		}
+		w.clock.Step(w.again)
+		w.requests = nil
+		if err := w.writer.Sync(context.Background(), w.tc, robot, &w.state, w.clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.refuse["create customresourcedefinitions"] = apierrors.NewInvalid(schema.GroupKind{Kind: "CustomResourceDefinition"}, "websites.example.org", nil)
 	w.clock.Step(RetryRefused)
 	w.sync(`False InvalidCRD: the API server rejects CustomResourceDefinition websites.example.org: CustomResourceDefinition "websites.example.org" is invalid`, requests...)
