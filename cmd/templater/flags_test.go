@@ -74,6 +74,7 @@ var badFlags = map[string]struct {
 	"new --from-crd":                        {[]string{"new", "/nowhere/x", "--from-crd", "/nowhere/file"}, "--from-crd" + nowhere},
 	"new --from-manifest":                   {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--from-manifest", "/nowhere/file"}, "--from-manifest" + nowhere},
 	"new --from-chart":                      {[]string{"new", "/nowhere/x", "--from-chart", "/nowhere/file"}, "--from-chart: directory /nowhere/file does not exist"},
+	"new --from-rgd":                        {[]string{"new", "/nowhere/x", "--from-rgd", "/nowhere/file"}, "--from-rgd" + nowhere},
 	"diff --filename":                       {[]string{"diff", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"},
 	"diff --output":                         {[]string{"diff", sample, "-o", "yaml"}, `--output "yaml": use text or json`},
 	"diff --limit":                          {[]string{"diff", sample, "--limit", "-1"}, `--limit "-1": use a number of at least 0`},

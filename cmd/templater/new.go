@@ -23,6 +23,7 @@ type newFlags struct {
 	crd       string
 	manifests []string
 	chart     string
+	rgd       string
 	separate  bool
 }
 
@@ -41,8 +42,9 @@ parent. The starting point is one of
   --from-manifest FILE               existing objects: they become templates, and
                                      images, replicas and hosts become fields
   --from-chart DIR                   a Helm chart
+  --from-rgd FILE                    a ResourceGraphDefinition of kro
 
-Parts of a chart or of manifests that cannot be converted are reported on standard
+Parts of a chart, of manifests or of a ResourceGraphDefinition that cannot be converted are reported on standard
 error, with file and line, and the exit code is 1. The directory must be empty or must
 not exist.`,
 		Example: `  # A new kind:
@@ -72,6 +74,7 @@ func (f *newFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.crd, "from-crd", "", "file with the CustomResourceDefinition of the parents, or - for standard input")
 	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or directories with objects that become children, or - for standard input; can be repeated")
 	flags.StringVar(&f.chart, "from-chart", "", "directory of a Helm chart")
+	flags.StringVar(&f.rgd, "from-rgd", "", "file with a ResourceGraphDefinition of kro, or - for standard input")
 	flags.BoolVar(&f.separate, "separate-crd", false, "write the CustomResourceDefinition of a new kind to its own file instead of spec.crd")
 }
 
@@ -101,20 +104,22 @@ func (f *newFlags) run(cmd *cobra.Command, folder string) error {
 // make generates the files according to the flags.
 func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 	sources := 0
-	for _, given := range []bool{f.crd != "", len(f.manifests) > 0, f.chart != ""} {
+	for _, given := range []bool{f.crd != "", len(f.manifests) > 0, f.chart != "", f.rgd != ""} {
 		if given {
 			sources++
 		}
 	}
 	switch {
 	case sources > 1:
-		return nil, errors.New("use only one of --from-crd, --from-manifest and --from-chart")
-	case f.crd != "" && (f.gvk.Kind != "" || f.gvk.Group != ""):
-		return nil, errors.New("set --kind and --group, or --from-crd, which defines them")
+		return nil, errors.New("use only one of --from-crd, --from-manifest, --from-chart and --from-rgd")
+	case (f.crd != "" || f.rgd != "") && (f.gvk.Kind != "" || f.gvk.Group != ""):
+		return nil, errors.New("set --kind and --group, or --from-crd or --from-rgd, which define them")
 	case f.crd != "":
 		return f.fromCRD(cmd)
+	case f.rgd != "":
+		return f.fromRGD(cmd)
 	case f.gvk.Kind == "" && f.chart == "":
-		return nil, errors.New("set --kind and --group, --from-crd or --from-chart")
+		return nil, errors.New("set --kind and --group, --from-crd, --from-rgd or --from-chart")
 	case f.chart != "":
 		return f.fromChart()
 	case len(f.manifests) > 0:
@@ -143,6 +148,21 @@ func (f *newFlags) fromCRD(cmd *cobra.Command) (*scaffold.Result, error) {
 		return nil, fmt.Errorf("--from-crd: %s: %w", f.crd, err)
 	}
 	return scaffold.Watching(gvk, set.CRDs[0].Content)
+}
+
+func (f *newFlags) fromRGD(cmd *cobra.Command) (*scaffold.Result, error) {
+	set, err := loadFlag(cmd, "from-rgd", []string{f.rgd})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(set.Objects) != 1 || set.Objects[0].Content["kind"] != "ResourceGraphDefinition":
+		return nil, fmt.Errorf("--from-rgd: %s: want one ResourceGraphDefinition, and no other objects", f.rgd)
+	}
+	result, err := scaffold.FromRGD(set.Objects[0], f.separate)
+	if err != nil {
+		return nil, fmt.Errorf("--from-rgd: %s: %w", f.rgd, err)
+	}
+	return result, nil
 }
 
 func (f *newFlags) fromChart() (*scaffold.Result, error) {

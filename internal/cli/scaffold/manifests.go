@@ -214,6 +214,11 @@ func (m *manifests) text(content map[string]any) string {
 	if len(rest) > 0 {
 		text += marshal(rest)
 	}
+	return m.actions(text)
+}
+
+// actions returns a text with actions in place of tokens.
+func (m *manifests) actions(text string) string {
 	return tokens.ReplaceAllStringFunc(text, func(token string) string {
 		i, _ := strconv.Atoi(tokens.FindStringSubmatch(token)[1])
 		return m.printed[i]

@@ -48,6 +48,7 @@ type Controller struct {
 	Left, Right string
 	Values      map[string]any
 	Helpers     string
+	Related     []Related
 	Children    []Child
 	Finals      []Child // of spec.finalize
 	Status      string
@@ -56,9 +57,13 @@ type Controller struct {
 // Child is a child template to write.
 type Child struct {
 	Name, Comment, Template string
+	ReadyWhen               string
 	Cluster                 bool // scope: Cluster
 	Keep                    bool // its objects are kept
 }
+
+// Related is an entry of spec.related to write.
+type Related struct{ Name, APIVersion, Kind, Select string }
 
 // YAML returns the manifest.
 func (c *Controller) YAML() string {
@@ -83,6 +88,12 @@ func (c *Controller) YAML() string {
 	if c.Helpers != "" {
 		out.WriteString("  helpers: " + literal(c.Helpers, 4))
 	}
+	if len(c.Related) > 0 {
+		out.WriteString("  related:\n")
+	}
+	for _, r := range c.Related {
+		fmt.Fprintf(&out, "  - name: %s\n    apiVersion: %s\n    kind: %s\n    select: %s", scalar(r.Name), scalar(r.APIVersion), scalar(r.Kind), literal(r.Select, 6))
+	}
 	if len(c.Children) > 0 {
 		out.WriteString("  children:\n")
 		writeChildren(&out, c.Children, 2)
@@ -106,6 +117,9 @@ func writeChildren(out *strings.Builder, all []Child, by int) {
 		fmt.Fprintf(out, "%s- name: %s\n", pad, scalar(child.Name))
 		if child.Cluster {
 			out.WriteString(pad + "  scope: Cluster\n")
+		}
+		if child.ReadyWhen != "" {
+			out.WriteString(pad + "  readyWhen: " + quoted(child.ReadyWhen) + "\n")
 		}
 		if child.Keep {
 			out.WriteString(pad + "  prunePolicy: Orphan\n" + pad + "  deletionPolicy: Orphan\n")
