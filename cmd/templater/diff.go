@@ -65,6 +65,11 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	namespace, err := f.cluster.InNamespace()
+	if err != nil {
+		return err
+	}
+	set.DefaultNamespace(namespace)
 	source, client, err := snapshot.NewSource(config)
 	if err != nil {
 		return err

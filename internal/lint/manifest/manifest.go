@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/crd"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Set holds the objects of files, in the order of files and documents. It is immutable after loading.
@@ -71,6 +72,17 @@ func (s *Set) Named(name string) *Controller {
 		}
 	}
 	return nil
+}
+
+// DefaultNamespace sets the namespace of NamespacedTemplateControllers that have none in their file; Load sets "default".
+func (s *Set) DefaultNamespace(namespace string) {
+	for _, c := range s.Controllers {
+		metadata, _ := c.Content["metadata"].(map[string]any)
+		if c.TemplateController.Namespace != "" && metadata["namespace"] == nil {
+			c.TemplateController.Namespace = namespace
+			spec.Confine(namespace, &c.TemplateController.Spec)
+		}
+	}
 }
 
 // add adds an object to the list of its kind.

@@ -175,6 +175,14 @@ func TestCreatedOnceAndRecreatedAfterDeletion(t *testing.T) {
 	w.settle()
 }
 
+// TestNextOperatorWritesNothing has an operator that was restarted, or an installation of another class that takes the TemplateController over.
+func TestNextOperatorWritesNothing(t *testing.T) {
+	w := created(t, page)
+	w.state = State{}
+	w.sync(established, "get customresourcedefinitions websites")
+	w.settle()
+}
+
 func TestCompatibleChangesAreApplied(t *testing.T) {
 	w := created(t, page)
 	w.website("one", "{page: hello}")
