@@ -26,6 +26,7 @@ import (
 type server struct {
 	objects map[string][]*object.Object // by resource
 	failure error
+	denied  map[string]bool // resources that may not be listed
 	asked   []string
 }
 
@@ -41,6 +42,9 @@ func (s *server) List(_ context.Context, resource schema.GroupVersionResource, n
 	s.asked = append(s.asked, fmt.Sprintf("list %s in %q by %q and %q from %q", resource.Resource, namespace, o.LabelSelector, o.FieldSelector, o.Continue))
 	if s.failure != nil {
 		return nil, s.failure
+	}
+	if s.denied[resource.Resource] {
+		return nil, apierrors.NewForbidden(resource.GroupResource(), "", errors.New("no"))
 	}
 	all := s.objects[resource.Resource]
 	list := &object.List{}
@@ -170,6 +174,37 @@ func TestChildren(t *testing.T) {
 }
 
 // TestForbiddenCRDIsSubstituted of a kind whose CustomResourceDefinition may not be read.
+func TestControllersIncludeThoseOfTheNamespace(t *testing.T) {
+	const cluster, namespaced = "templatecontrollers", "namespacedtemplatecontrollers"
+	all := map[string][]*object.Object{cluster: {named(t, "", "apps", "")}, namespaced: {named(t, "ns", "apps", "")}}
+	for why, row := range map[string]struct {
+		objects   map[string][]*object.Object
+		denied    map[string]bool
+		namespace string
+		want      []string
+		fails     bool
+	}{
+		"both":                    {all, nil, "ns", []string{"apps", "ns/apps"}, false},
+		"a cluster-scoped parent": {all, nil, "", []string{"apps"}, false},
+		"only those of the namespace may be read":        {all, map[string]bool{cluster: true}, "ns", []string{"ns/apps"}, false},
+		"only the others may be read":                    {all, map[string]bool{namespaced: true}, "ns", []string{"apps"}, false},
+		"none may be read":                               {all, map[string]bool{cluster: true, namespaced: true}, "ns", nil, true},
+		"only those of the namespace, and there is none": {nil, map[string]bool{cluster: true}, "ns", nil, true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := &server{objects: row.objects, denied: row.denied}
+			found, err := (&Source{Client: s, Kinds: s}).Controllers(t.Context(), row.namespace)
+			var got []string
+			for _, tc := range found {
+				got = append(got, tc.Key())
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" || (err != nil) != row.fails {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
 func TestForbiddenCRDIsSubstituted(t *testing.T) {
 	in := &server{failure: apierrors.NewForbidden(schema.GroupResource{}, "x", nil)}
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
