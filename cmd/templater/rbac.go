@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/rbac"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
@@ -79,6 +80,9 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	var all []*rbac.Rights
 	for _, tc := range set.Controllers {
+		if refused := lint.Refused(tc); len(refused) > 0 {
+			return fmt.Errorf("%s in %s: %s", v1.Describe(tc.TemplateController.Key()), tc.File, refused[0])
+		}
 		rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
 		if err != nil {
 			return fmt.Errorf("%s in %s: %w", v1.Describe(tc.TemplateController.Key()), tc.File, err)

@@ -131,7 +131,7 @@ type renderer struct {
 
 // render renders the parents of one TemplateController.
 func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) error {
-	checked := lint.Check(c.TemplateController, r.known.Schemas)
+	checked := r.known.CheckOne(c)
 	if checked.Invalid() != nil {
 		r.faulty = true
 		return r.reject(c, finding.Of(finding.Error, checked.Findings))

@@ -182,7 +182,7 @@ func (f *treeFlags) fromFiles(stdin io.Reader, kind, name string) (tree.Tree, er
 	b := treeBuilder{parent: objects[i].Content, namespace: f.cluster.Namespace, schemas: known.Schemas}
 	others := manifest.Contents(slices.Delete(objects, i, i+1))
 	for _, c := range set.Controllers {
-		checked := lint.Check(c.TemplateController, known.Schemas)
+		checked := known.CheckOne(c)
 		if err := b.add(c.TemplateController, checked, known.Kinds, func(*simulate.Simulator) simulate.State {
 			return simulate.State{Parent: b.parent, Objects: others, Now: time.Now()}
 		}, others); err != nil {

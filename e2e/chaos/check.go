@@ -246,8 +246,8 @@ func data(o *unstructured.Unstructured) map[string]string {
 // extra checks an object that the model does not know. It is accepted if its TemplateController is inactive; if the
 // TemplateController does not watch its kind and its parent is missing or in another namespace (only the garbage
 // collector may delete it, which loses some); if pruning is off or blocked by a stranger's object; if a predecessor
-// created it and the TemplateController has created no object of its kind; and if its label was changed before it was
-// pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
+// created it and the TemplateController has created no object of its kind; and if its label or the annotation with its
+// parent was changed before it was pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
 // its parent.
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
@@ -261,6 +261,9 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	}
 	watched := c.world.Knows(shape, id.Resource)
 	parent := c.parentOf(o)
+	if parent == nil && o.GetAnnotations()["templater.dev/parent"] == forgedParent {
+		return // a stranger has hidden whose child it is; while its parent exists, that is repaired
+	}
 	if !watched && (parent == nil || id.Namespace == model.Far) {
 		return
 	}

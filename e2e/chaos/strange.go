@@ -191,7 +191,7 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	case model.StripMarks:
 		metadata["annotations"] = marks(nil)
 	case model.ForgeMarks:
-		metadata["annotations"] = marks(map[string]any{"applied-hash": "forged", "prune": "Orphan", "deletion": "Orphan", "order": "9", "parent": "nobody", "depth": "1"})
+		metadata["annotations"] = marks(map[string]any{"applied-hash": "forged", "prune": "Orphan", "deletion": "Orphan", "order": "9", "parent": forgedParent, "depth": "1"})
 	case model.UnsealChild:
 		metadata["annotations"] = map[string]any{seal: nil}
 	case model.UnlabelChild:
@@ -208,6 +208,9 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
 	return err
 }
+
+// forgedParent is the parent in forged annotations.
+const forgedParent = "nobody"
 
 // seal is the annotation that proves which parent a child belongs to.
 const seal = "templater.dev/seal"

@@ -131,3 +131,37 @@ func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatTheAPIServerRefusesIsRejected has a NamespacedTemplateController and a TemplateController that compile, but are not stored.
+func TestWhatTheAPIServerRefusesIsRejected(t *testing.T) {
+	const rest = `, spec: {watch: {apiVersion: v1, kind: ConfigMap}, children: [{name: a, template: "apiVersion: v1\nkind: Secret\n"}]}}`
+	for text, want := range map[string]string{
+		"{kind: NamespacedTemplateController, metadata: {name: a, namespace: ns}" + rest:                                                              "serviceAccountRef.name is required",
+		"{kind: NamespacedTemplateController, metadata: {name: a}" + strings.Replace(rest, "ConfigMap", "ConfigMap, namespaces: [far]", 1):            "namespaces and namespaceSelector are not allowed",
+		"{kind: TemplateController, metadata: {name: a}" + strings.Replace(rest, "name: a", "name: a, deletionPolicy: Orphaned", 1):                   "write Delete or Orphan",
+		"{kind: TemplateController, metadata: {name: ns.a}" + rest:                                                                                    "must not begin with ns.",
+		"{kind: TemplateController, metadata: {name: a, namespace: kustomize-sets-it}" + rest:                                                         "",
+		"{kind: NamespacedTemplateController, metadata: {name: a}" + strings.Replace(rest, "spec: {", "spec: {serviceAccountRef: {name: robot}, ", 1): "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader(strings.Replace(text, "{", "{apiVersion: templater.dev/v1, ", 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			known, err := Know(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if r := known.CheckOne(set.Controllers[0]).Invalid(); r != nil {
+				got = r.Message
+			}
+			if !strings.Contains(got, want) || want == "" && got != "" {
+				t.Errorf("rejected by %q, want %q", got, want)
+			}
+			if key := set.Controllers[0].TemplateController.Key(); strings.HasPrefix(text, "{kind: T") && strings.Contains(key, "/") {
+				t.Errorf("the key of a TemplateController is %s", key)
+			}
+		})
+	}
+}

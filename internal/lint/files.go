@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,10 +25,23 @@ func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
 func (k *Known) Compile(set *manifest.Set) []Result {
 	results := make([]Result, len(set.Controllers))
 	for i, c := range set.Controllers {
-		results[i] = Check(c.TemplateController, k.Schemas)
+		results[i] = k.CheckOne(c)
 	}
 	return results
 }
+
+// CheckOne compiles and checks a TemplateController of a file. It is also rejected for what the API server would not store.
+func (k *Known) CheckOne(c *manifest.Controller) Result {
+	result := Check(c.TemplateController, k.Schemas)
+	if refused := told(c, result.Findings); len(refused) > 0 {
+		result.Findings = finding.Sort(append(result.Findings, refused...))
+		result.Rejection = cmp.Or(result.Rejection, rejected(refused))
+	}
+	return result
+}
+
+// Refused returns what the API server would not store of a TemplateController.
+func Refused(c *manifest.Controller) []finding.Finding { return checkFields(c.Content) }
 
 // Report is like Check for TemplateControllers that were already compiled.
 func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, report.Summary) {

@@ -42,7 +42,7 @@ func (c *Case) open() (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked := lint.Check(tc.TemplateController, known.Schemas)
+	checked := known.CheckOne(tc)
 	if invalid := checked.Invalid(); invalid != nil {
 		return nil, tc.Located(invalid.Message)
 	}

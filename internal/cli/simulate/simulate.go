@@ -29,7 +29,7 @@ import (
 type Simulator struct {
 	// Explain enables Places of children.
 	Explain bool
-	// InNamespace is the namespace of parents without one; "" = "default".
+	// InNamespace is the namespace of parents without one; "" = that of a NamespacedTemplateController, or else "default".
 	InNamespace string
 
 	name     string
@@ -68,6 +68,12 @@ func (s *Simulator) OfKind(content map[string]any) bool {
 	return child.GVKOf(content).GroupKind() == s.compiled.GVK.GroupKind()
 }
 
+// namespace returns the namespace of a NamespacedTemplateController, or "".
+func (s *Simulator) namespace() string {
+	namespace, _ := v1.SplitKey(s.name)
+	return namespace
+}
+
 // Matches returns why an object is not a parent of the TemplateController, or "".
 func (s *Simulator) Matches(content map[string]any) string {
 	if !s.OfKind(content) {
@@ -78,6 +84,8 @@ func (s *Simulator) Matches(content map[string]any) string {
 		return "it cannot be read: " + err.Error()
 	}
 	switch {
+	case !s.listed(o.Namespace()) && s.namespace() != "":
+		return "it is not in namespace " + s.namespace() + " of the NamespacedTemplateController"
 	case !s.listed(o.Namespace()):
 		return "its namespace is not in spec.watch.namespaces"
 	case !s.compiled.Labels.Matches(o):

@@ -63,7 +63,7 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 	metadata := maps.Clone(Map(content["metadata"]))
 	content["metadata"] = metadata
 	if metadata["namespace"] == nil && s.parents.Namespaced {
-		metadata["namespace"] = cmp.Or(s.InNamespace, metav1.NamespaceDefault)
+		metadata["namespace"] = cmp.Or(s.InNamespace, s.namespace(), metav1.NamespaceDefault)
 	}
 	if metadata["uid"] == nil {
 		metadata["uid"] = uid("parent", 0)

@@ -136,11 +136,14 @@ func BuiltIn() []schema.GroupKind {
 func Plural(kind string) string { return plural(schema.GroupVersionKind{Kind: kind}).Resource }
 
 // plural returns the likely resource of a kind, according to English plural rules. meta.UnsafeGuessKindToResource does not handle
-// plurals such as mailboxes, batches and dishes.
+// plurals such as mailboxes, batches, dishes and gateways.
 func plural(gvk schema.GroupVersionKind) schema.GroupVersionResource {
 	lower := strings.ToLower(gvk.Kind)
 	if strings.HasSuffix(lower, "x") || strings.HasSuffix(lower, "ch") || strings.HasSuffix(lower, "sh") {
 		return gvk.GroupVersion().WithResource(lower + "es")
+	}
+	if n := len(lower); n > 1 && lower[n-1] == 'y' && strings.ContainsRune("aeiou", rune(lower[n-2])) {
+		return gvk.GroupVersion().WithResource(lower + "s")
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return resource

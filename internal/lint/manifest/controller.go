@@ -39,6 +39,8 @@ func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.
 	if tc.Kind == v1.KindNamespacedTemplateController {
 		tc.Namespace = cmp.Or(tc.Namespace, metav1.NamespaceDefault)
 		spec.Confine(tc.Namespace, &tc.Spec)
+	} else {
+		tc.Namespace = "" // the API server ignores it, and kustomize sets it
 	}
 	return tc, nil
 }
