@@ -153,7 +153,8 @@ func TestWhatTheAPIServerRefusesIsRejected(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if r := known.CheckOne(set.Controllers[0]).Invalid(); r != nil {
+			result := known.CheckOne(set.Controllers[0])
+			if r := result.Invalid(); r != nil {
 				got = r.Message
 			}
 			if !strings.Contains(got, want) || want == "" && got != "" {
