@@ -113,7 +113,7 @@ func TestOneFileDefinesKindAndController(t *testing.T) {
 	s.website("one", "{page: hello, more: fields}")
 	s.applyController("@id", strings.Replace(website, "page: string |", "page: integer |", 1))
 	text := s.crdReady("False", "BreakingChange")
-	for _, want := range []string{s.expand("spec.more is no longer in the schema, and would be dropped (in 1 object, for example @ns/one)"), "spec.page does not have the type in the new schema (in 1 object, for example "} {
+	for _, want := range []string{s.expand("spec.more is not in the new schema and would be pruned (in 1 object, for example @ns/one)"), "spec.page does not match the type in the new schema (in 1 object, for example "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the refusal does not say %q: %s", want, text)
 		}

@@ -105,13 +105,13 @@ func TestNamespacedControllerCannotReachOutside(t *testing.T) {
 
 	const valid = watchThings + "\nchildren:\n- {name: a, template: \"{{ fail `never` }}\"}\n"
 	for what, spec := range map[string]string{
-		"spec.crd: Invalid value: not allowed in a NamespacedTemplateController": valid + "crd: {schema: {spec: {a: string}}}",
-		"namespaces and namespaceSelector are not allowed":                       strings.Replace(valid, "kind: Thing", "kind: Thing, namespaces: [default]", 1),
-		"spec.watch: Invalid value":                                              strings.Replace(valid, "kind: Thing", "kind: Thing, namespaceSelector: {}", 1),
-		"spec.related: Invalid value":                                            valid + "related: [{name: a, apiVersion: v1, kind: ConfigMap, namespaces: [default]}]",
-		"scope Cluster is not allowed":                                           strings.Replace(valid, "name: a,", "name: a, scope: Cluster,", 1),
-		"spec.finalize: Invalid value":                                           valid + "finalize: {children: [{name: b, scope: Cluster, template: \"{{ fail `never` }}\"}]}",
-		"spec.serviceAccountRef.namespace: Invalid value":                        strings.Replace(valid, "", "", 1) + "serviceAccountRef: {name: robot, namespace: kube-system}",
+		"spec.crd: Forbidden: must not be set in a NamespacedTemplateController":                                          valid + "crd: {schema: {spec: {a: string}}}",
+		"spec.watch: Forbidden: namespaces and namespaceSelector must not be set: a NamespacedTemplateController watches": strings.Replace(valid, "kind: Thing", "kind: Thing, namespaces: [default]", 1),
+		"spec.watch: Forbidden":   strings.Replace(valid, "kind: Thing", "kind: Thing, namespaceSelector: {}", 1),
+		"spec.related: Forbidden": valid + "related: [{name: a, apiVersion: v1, kind: ConfigMap, namespaces: [default]}]",
+		"spec.children: Forbidden: scope must be Namespaced or unset": strings.Replace(valid, "name: a,", "name: a, scope: Cluster,", 1),
+		"spec.finalize: Forbidden":                                    valid + "finalize: {children: [{name: b, scope: Cluster, template: \"{{ fail `never` }}\"}]}",
+		"spec.serviceAccountRef.namespace: Forbidden":                 strings.Replace(valid, "", "", 1) + "serviceAccountRef: {name: robot, namespace: kube-system}",
 	} {
 		text := namespacedText("@id", spec)
 		if strings.Contains(spec, "serviceAccountRef") {

@@ -92,7 +92,7 @@ func SplitKey(key string) (namespace, name string) {
 	return namespace, name
 }
 
-// ResourceOf returns the resource, and KindOf the kind, of the TemplateController with a key.
+// ResourceOf returns the resource of the TemplateController with a key.
 func ResourceOf(key string) schema.GroupVersionResource {
 	if strings.Contains(key, "/") {
 		return NamespacedResource
@@ -139,7 +139,8 @@ func ControllerLabel(key string) (label, value string) {
 	return LabelController, key
 }
 
-// namespacedPrefix precedes the name of a NamespacedTemplateController in names on its parents. No TemplateController has a name with it.
+// namespacedPrefix is prepended to the name of a NamespacedTemplateController in finalizers and annotations on its parents. The API server
+// rejects TemplateControllers whose names start with it.
 const namespacedPrefix = "ns."
 
 // ParentFinalizer returns the finalizer on the parents of the TemplateController with a key.

@@ -20,7 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters: it becomes the value of a label on each child"
-// +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith('ns.')",message="metadata.name must not begin with ns.: the finalizers of NamespacedTemplateControllers do"
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith('ns.')",message="metadata.name must not start with ns.: this prefix is reserved for finalizers of NamespacedTemplateControllers"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.serviceAccountRef) || has(self.spec.serviceAccountRef.namespace)",message="namespace is required",fieldPath=".spec.serviceAccountRef"
 type TemplateController struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -62,22 +62,22 @@ type TemplateControllerList struct {
 // +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.parents.updated`,priority=1
 // +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 60",message="metadata.name must be at most 60 characters: it becomes a part of a finalizer of each parent"
-// +kubebuilder:validation:XValidation:rule="has(self.spec.serviceAccountRef)",message="serviceAccountRef.name is required in a NamespacedTemplateController",fieldPath=".spec"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.serviceAccountRef) || !has(self.spec.serviceAccountRef.namespace)",message="not allowed in a NamespacedTemplateController, whose ServiceAccount is in its own namespace: remove it",fieldPath=".spec.serviceAccountRef.namespace"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.crd)",message="not allowed in a NamespacedTemplateController: define the kind with a TemplateController or in a file",fieldPath=".spec.crd"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.watch.namespaces) && !has(self.spec.watch.namespaceSelector)",message="namespaces and namespaceSelector are not allowed in a NamespacedTemplateController, which watches its own namespace: remove them",fieldPath=".spec.watch"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.related) || self.spec.related.all(r, !has(r.namespaces) && !has(r.namespaceSelector))",message="namespaces and namespaceSelector are not allowed in a NamespacedTemplateController, which watches its own namespace: remove them",fieldPath=".spec.related"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.children) || self.spec.children.all(c, !has(c.scope) || c.scope == 'Namespaced')",message="scope Cluster is not allowed in a NamespacedTemplateController, whose children are in its own namespace: remove it",fieldPath=".spec.children"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.finalize) || !has(self.spec.finalize.children) || self.spec.finalize.children.all(c, !has(c.scope) || c.scope == 'Namespaced')",message="scope Cluster is not allowed in a NamespacedTemplateController, whose children are in its own namespace: remove it",fieldPath=".spec.finalize"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 60",message="metadata.name must be at most 60 characters: it is part of a finalizer on each parent"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.serviceAccountRef)",message="serviceAccountRef.name is required in a NamespacedTemplateController: the name of a ServiceAccount in its namespace",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.serviceAccountRef) || !has(self.spec.serviceAccountRef.namespace)",reason=FieldValueForbidden,message="must not be set in a NamespacedTemplateController: the ServiceAccount must be in the same namespace",fieldPath=".spec.serviceAccountRef.namespace"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.crd)",reason=FieldValueForbidden,message="must not be set in a NamespacedTemplateController: use spec.crd of a TemplateController, or apply a CustomResourceDefinition",fieldPath=".spec.crd"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.watch.namespaces) && !has(self.spec.watch.namespaceSelector)",reason=FieldValueForbidden,message="namespaces and namespaceSelector must not be set: a NamespacedTemplateController watches only its own namespace",fieldPath=".spec.watch"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.related) || self.spec.related.all(r, !has(r.namespaces) && !has(r.namespaceSelector))",reason=FieldValueForbidden,message="namespaces and namespaceSelector must not be set: a NamespacedTemplateController reads related objects only in its own namespace",fieldPath=".spec.related"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.children) || self.spec.children.all(c, !has(c.scope) || c.scope == 'Namespaced')",reason=FieldValueForbidden,message="scope must be Namespaced or unset: all children of a NamespacedTemplateController are in its own namespace",fieldPath=".spec.children"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.finalize) || !has(self.spec.finalize.children) || self.spec.finalize.children.all(c, !has(c.scope) || c.scope == 'Namespaced')",reason=FieldValueForbidden,message="scope must be Namespaced or unset: all children of a NamespacedTemplateController are in its own namespace",fieldPath=".spec.finalize"
 type NamespacedTemplateController struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Which objects to watch, and what to create for each of them. Required. The
-	// fields are those of a TemplateController, except crd, watch.namespaces,
-	// watch.namespaceSelector and everything else that reaches outside the
-	// namespace.
+	// Parents to watch, and the children to create for each of them. Required. The
+	// fields are those of a TemplateController. The API server rejects crd,
+	// serviceAccountRef.namespace, namespaces and namespaceSelector in watch and
+	// related, and scope Cluster.
 	// +required
 	Spec TemplateControllerSpec `json:"spec"`
 
@@ -285,9 +285,10 @@ type Watch struct {
 
 // ServiceAccountRef names a ServiceAccount.
 type ServiceAccountRef struct {
-	// Namespace of the ServiceAccount. Optional: required in a TemplateController,
-	// and not allowed in a NamespacedTemplateController, whose ServiceAccount is
-	// in its own namespace. At most 63 characters.
+	// Namespace of the ServiceAccount. Required in a TemplateController. Must not
+	// be set in a NamespacedTemplateController, which uses a ServiceAccount in its
+	// own namespace. Optional in the schema, because both kinds share it. At most
+	// 63 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`

@@ -113,13 +113,13 @@ func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 	case sources > 1:
 		return nil, errors.New("use only one of --from-crd, --from-manifest, --from-chart and --from-rgd")
 	case (f.crd != "" || f.rgd != "") && (f.gvk.Kind != "" || f.gvk.Group != ""):
-		return nil, errors.New("set --kind and --group, or --from-crd or --from-rgd, which define them")
+		return nil, errors.New("--kind and --group cannot be combined with --from-crd or --from-rgd, whose file defines them: remove --kind and --group")
 	case f.crd != "":
 		return f.fromCRD(cmd)
 	case f.rgd != "":
 		return f.fromRGD(cmd)
 	case f.gvk.Kind == "" && f.chart == "":
-		return nil, errors.New("set --kind and --group, --from-crd, --from-rgd or --from-chart")
+		return nil, errors.New("set --kind and --group together, or one of --from-crd, --from-rgd and --from-chart")
 	case f.chart != "":
 		return f.fromChart()
 	case len(f.manifests) > 0:
@@ -156,7 +156,7 @@ func (f *newFlags) fromRGD(cmd *cobra.Command) (*scaffold.Result, error) {
 	case err != nil:
 		return nil, err
 	case len(set.Objects) != 1 || set.Objects[0].Content["kind"] != "ResourceGraphDefinition":
-		return nil, fmt.Errorf("--from-rgd: %s: want one ResourceGraphDefinition, and no other objects", f.rgd)
+		return nil, fmt.Errorf("--from-rgd: %s must contain exactly one ResourceGraphDefinition, and no other objects", f.rgd)
 	}
 	result, err := scaffold.FromRGD(set.Objects[0], f.separate)
 	if err != nil {

@@ -137,9 +137,9 @@ func TestWhatTheAPIServerRefusesIsRejected(t *testing.T) {
 	const rest = `, spec: {watch: {apiVersion: v1, kind: ConfigMap}, children: [{name: a, template: "apiVersion: v1\nkind: Secret\n"}]}}`
 	for text, want := range map[string]string{
 		"{kind: NamespacedTemplateController, metadata: {name: a, namespace: ns}" + rest:                                                              "serviceAccountRef.name is required",
-		"{kind: NamespacedTemplateController, metadata: {name: a}" + strings.Replace(rest, "ConfigMap", "ConfigMap, namespaces: [far]", 1):            "namespaces and namespaceSelector are not allowed",
+		"{kind: NamespacedTemplateController, metadata: {name: a}" + strings.Replace(rest, "ConfigMap", "ConfigMap, namespaces: [far]", 1):            "namespaces and namespaceSelector must not be set",
 		"{kind: TemplateController, metadata: {name: a}" + strings.Replace(rest, "name: a", "name: a, deletionPolicy: Orphaned", 1):                   "write Orphan or Delete",
-		"{kind: TemplateController, metadata: {name: ns.a}" + rest:                                                                                    "must not begin with ns.",
+		"{kind: TemplateController, metadata: {name: ns.a}" + rest:                                                                                    "must not start with ns.",
 		"{kind: TemplateController, metadata: {name: a, namespace: kustomize-sets-it}" + rest:                                                         "",
 		"{kind: NamespacedTemplateController, metadata: {name: a}" + strings.Replace(rest, "spec: {", "spec: {serviceAccountRef: {name: robot}, ", 1): "",
 	} {

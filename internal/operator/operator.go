@@ -44,9 +44,9 @@ const DefaultSealNamespace = "templater-system"
 
 // Watches of the operator itself, independent of TemplateControllers.
 var (
-	crds                = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
-	templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
-	namespacedOnes      = watch.Want{Resource: v1.NamespacedResource, Role: watch.Controller}
+	crds                          = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
+	templateControllers           = watch.Want{Resource: v1.Resource, Role: watch.Controller}
+	namespacedTemplateControllers = watch.Want{Resource: v1.NamespacedResource, Role: watch.Controller}
 )
 
 // election decides when this replica may write. leader.Election implements it.
@@ -144,7 +144,7 @@ func obstacle(want watch.Want, err error) string {
 	case err == nil:
 		return ""
 	case apierrors.IsNotFound(err) && want.Role == watch.Controller:
-		return "the CustomResourceDefinition of " + want.Resource.Resource + " is not installed: run kubectl apply -k config/crd"
+		return "CustomResourceDefinition " + want.Resource.GroupResource().String() + " is not installed: run kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
 		return "the operator is not allowed to list and watch Secret " + want.Namespace + "/" + sealSecret + ", which holds the seal keys: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):

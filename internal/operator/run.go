@@ -163,7 +163,7 @@ func (p *process) openView(ctx, _ context.Context) error {
 
 // readOwn starts the operator's own watches, and blocks until they have synced.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	needed := []watch.Want{crds, templateControllers, namespacedOnes, sealWant(p.keeper.Namespace)}
+	needed := []watch.Want{crds, templateControllers, namespacedTemplateControllers, sealWant(p.keeper.Namespace)}
 	p.caches, err = p.watches.Set("", append(needed, p.webhook.wants()...)) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 
 // controllerCaches returns the caches of TemplateControllers and NamespacedTemplateControllers.
 func (p *process) controllerCaches() [2]*watch.Cache {
-	return [2]*watch.Cache{p.caches[templateControllers], p.caches[namespacedOnes]}
+	return [2]*watch.Cache{p.caches[templateControllers], p.caches[namespacedTemplateControllers]}
 }
 
 // attach connects the controllers to the caches. From now on, the operator is ready.
@@ -188,7 +188,7 @@ func (p *process) attach(ctx, _ context.Context) error {
 	p.manage.Attach(p.watches, p.controllerCaches(), kind.NewResolver(p.caches[crds], kube.NewDiscovery(p.discovery), time.Now))
 	p.closing(p.webhook.open(ctx))
 	p.view.ready.Begin()
-	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[templateControllers].Len(), "namespacedTemplateControllers", p.caches[namespacedOnes].Len())
+	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[templateControllers].Len(), "namespacedTemplateControllers", p.caches[namespacedTemplateControllers].Len())
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (s *statusWriter) reportRejection(ctx context.Context) {
 	foreign, _ := s.foreignCondition()
 	s.problems = problem.List{{
 		Reason:  v1.ReasonTemplateControllerNotAccepted,
-		Message: v1.Describe(s.Name) + " is not accepted, so this object is not reconciled: see the conditions of the TemplateController",
+		Message: v1.Describe(s.Name) + " is not accepted, so this object is not reconciled: see its Accepted condition",
 		Waiting: s.HoldsCondition() && !foreign,
 	}}
 	s.publish(ctx, s.own(), &status.ParentSummary{Failed: true, Unobserved: true})

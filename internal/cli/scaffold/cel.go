@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,14 +15,14 @@ import (
 	"github.com/google/cel-go/parser"
 )
 
-// scope is what the identifiers of a CEL expression mean.
+// scope resolves the identifiers of a CEL expression.
 type scope struct {
 	root  string   // of the parent: "" or "$"
 	self  string   // the id that means .object
 	loops []string // variables of forEach
 }
 
-// expression converts a CEL expression to the expression of an action. What has no equivalent becomes a call of fail, and a note.
+// expression converts a CEL expression to the expression of an action. An unsupported one is replaced with a call of fail, and reported as a note.
 func (g *graph) expression(where, text string) string {
 	parsed, err := parse(text)
 	if err == nil {
@@ -30,8 +31,8 @@ func (g *graph) expression(where, text string) string {
 			return unwrapped(out)
 		}
 	}
-	g.note(where, "the CEL expression %s is not converted: %v", text, err)
-	return "fail " + strconv.Quote("convert this CEL expression: "+text)
+	g.note(where, "cannot convert CEL expression %q: %v; rewrite it as a template expression", text, err)
+	return "fail " + strconv.Quote("TODO: convert CEL expression: "+text)
 }
 
 // segments converts an expression in a string: a concatenation becomes text and actions.
@@ -128,7 +129,7 @@ func (g *graph) convert(e ast.Expr) (string, error) {
 		return strings.TrimSuffix("(list "+strings.Join(items, " "), " ") + ")", err
 	case ast.UnspecifiedExprKind, ast.ComprehensionKind, ast.MapKind, ast.StructKind:
 	}
-	return "", fmt.Errorf("it has no equivalent in templates")
+	return "", errors.New("unsupported expression")
 }
 
 func (g *graph) converted(all []ast.Expr) (out []string, err error) {
@@ -157,7 +158,7 @@ func (g *graph) call(c ast.CallExpr) (string, error) {
 	}
 	format := calls[name]
 	if format == "" || len(operandsOf.FindAllString(format, -1)) != len(operands) {
-		return "", fmt.Errorf("%s has no equivalent in templates", strings.TrimPrefix(name, "."))
+		return "", fmt.Errorf("function %s has no template equivalent", strings.TrimPrefix(name, "."))
 	}
 	if name == operators.Add {
 		if e := concatenatedCall(c); e != nil {
@@ -189,11 +190,11 @@ func (g *graph) identifier(name string) (string, error) {
 	case name == g.scope.self || name == "each" && g.scope.self != "":
 		return ".object", nil
 	case g.scope.self != "":
-		return "", fmt.Errorf("readyWhen can only read the object itself")
+		return "", errors.New("readyWhen can reference only its own resource")
 	case name == "schema":
 		return g.scope.root + ".", nil
 	case !known:
-		return "", fmt.Errorf("%s is unknown", name)
+		return "", fmt.Errorf("unknown identifier %s", name)
 	}
 	list := g.scope.root + ".children." + name
 	if g.related[name] {
@@ -218,7 +219,7 @@ func literalOf(e ast.Expr) (string, error) {
 	case types.Null:
 		return "nil", nil
 	}
-	return "", fmt.Errorf("the literal has no equivalent in templates")
+	return "", errors.New("unsupported literal")
 }
 
 // unwrapped removes the parentheses around a call.

@@ -15,8 +15,8 @@ import (
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
-// FromRGD converts a ResourceGraphDefinition of kro. CEL expressions become actions; what has no equivalent becomes an action that fails, and a
-// note. separate: see NewKind. The format is described at https://kro.run/docs/concepts/rgd/overview.
+// FromRGD converts a ResourceGraphDefinition of kro. CEL expressions become actions. Unsupported expressions are replaced with an action that
+// fails, and are reported as notes. separate: see NewKind. The format is described at https://kro.run/docs/concepts/rgd/overview.
 func FromRGD(definition *manifest.Object, separate bool) (*Result, error) {
 	spec, _ := definition.Content["spec"].(map[string]any)
 	about, _ := spec["schema"].(map[string]any)
@@ -26,7 +26,7 @@ func FromRGD(definition *manifest.Object, separate bool) (*Result, error) {
 		gvk.Group, gvk.Version = group, version
 	}
 	if gvk.Kind == "" || gvk.Version == "" {
-		return nil, errors.New("spec.schema has no apiVersion or no kind")
+		return nil, errors.New("spec.schema.apiVersion and spec.schema.kind are required")
 	}
 	g := &graph{file: definition.File, line: definition.Line, resources: map[string]bool{}}
 	g.known(resources)
@@ -85,7 +85,7 @@ func (g *graph) resource(c *Controller, of map[string]any) {
 	where := "spec.resources[" + id + "]"
 	for key := range of {
 		if !slices.Contains([]string{"id", "template", "externalRef", "readyWhen", "includeWhen", "forEach"}, key) {
-			g.note(where+"."+key, "not converted")
+			g.note(where+"."+key, "unsupported field, ignored: convert it by hand")
 		}
 	}
 	if external := mapOf(of["externalRef"]); external != nil {
@@ -123,7 +123,7 @@ func (g *graph) external(where, id string, external map[string]any, includeWhen 
 	metadata := metadataOf(external)
 	out := Related{Name: id, APIVersion: textOf(external["apiVersion"]), Kind: textOf(external["kind"])}
 	if len(includeWhen) > 0 {
-		g.note(where+".includeWhen", "not converted: the object is always watched")
+		g.note(where+".includeWhen", "unsupported for an externalRef, ignored: the related object is always read; test the condition where templates use it")
 	}
 	selection := map[string]any{}
 	if selector := mapOf(metadata["selector"]); selector != nil {
@@ -213,7 +213,7 @@ func (g *graph) string(where, text string) string {
 	for {
 		before, rest, found := strings.Cut(text, "${")
 		if strings.Contains(before, "{{") {
-			g.note(where, "it contains {{, which begins an action: set spec.delimiters")
+			g.note(where, "the text contains {{, which starts a template action: set spec.delimiters")
 		}
 		out.WriteString(before)
 		if !found {
@@ -221,7 +221,7 @@ func (g *graph) string(where, text string) string {
 		}
 		end := closing(rest)
 		if end < 0 {
-			g.note(where, "${ is not closed")
+			g.note(where, "unterminated ${: add the closing }")
 			return out.String()
 		}
 		for _, segment := range g.segments(where, rest[:end]) {
@@ -271,7 +271,7 @@ func (g *graph) crd(about, status map[string]any) map[string]any {
 	}
 	if len(status) > 0 {
 		parts["status"] = typesOf(status)
-		g.note("spec.schema.status", "check the types in spec.crd.schema.status: they are guesses")
+		g.note("spec.schema.status", "the types in spec.crd.schema.status are inferred from the expressions: verify them")
 	}
 	out := map[string]any{"schema": parts}
 	if scope := textOf(about["scope"]); scope == "Cluster" {

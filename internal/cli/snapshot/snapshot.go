@@ -74,8 +74,8 @@ func (s *Source) Controller(ctx context.Context, key string) (*v1.TemplateContro
 	return controllerOf(o)
 }
 
-// Controllers returns all TemplateControllers, and the NamespacedTemplateControllers of a namespace; "" = none. It omits those that the user
-// may not list, unless that are all.
+// Controllers lists the TemplateControllers, and the NamespacedTemplateControllers in a namespace; if it is empty, only TemplateControllers. A
+// kind that the user is not allowed to list is omitted. If nothing remains of the two, it returns the Forbidden error.
 func (s *Source) Controllers(ctx context.Context, namespace string) ([]*v1.TemplateController, error) {
 	all, err := s.controllers(ctx, v1.Resource, "")
 	if namespace == "" {

@@ -173,7 +173,6 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestForbiddenCRDIsSubstituted of a kind whose CustomResourceDefinition may not be read.
 func TestControllersIncludeThoseOfTheNamespace(t *testing.T) {
 	const cluster, namespaced = "templatecontrollers", "namespacedtemplatecontrollers"
 	all := map[string][]*object.Object{cluster: {named(t, "", "apps", "")}, namespaced: {named(t, "ns", "apps", "")}}
@@ -205,6 +204,7 @@ func TestControllersIncludeThoseOfTheNamespace(t *testing.T) {
 	}
 }
 
+// TestForbiddenCRDIsSubstituted of a kind whose CustomResourceDefinition may not be read.
 func TestForbiddenCRDIsSubstituted(t *testing.T) {
 	in := &server{failure: apierrors.NewForbidden(schema.GroupResource{}, "x", nil)}
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}

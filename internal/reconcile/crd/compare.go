@@ -32,15 +32,15 @@ type validator struct {
 	budget     int64          // what the rules may still cost, for all objects together
 }
 
-// Limits of a check. Simple rules cost a few units.
+// Limits for checking stored objects against a new schema.
 const (
-	// maxCost is the limit of the cost of the CEL rules for all stored objects together: twice what the API server permits for one object.
-	// It takes a few seconds, and is hundreds of units for each of 50,000 objects.
+	// maxCost limits the total cost of CEL rules for all stored objects: twice the budget of the API server for one object, which takes a
+	// few seconds. Simple rules cost a few units.
 	maxCost = 2 * celconfig.RuntimeCELCostBudget
-	// maxCheckedValues is the maximum number of values in one object, with its defaults: the time of the validation is quadratic in the number of
-	// invalid ones.
+	// maxCheckedValues is the maximum number of values in one object, with its defaults: the validation time grows quadratically with the
+	// number of invalid ones.
 	maxCheckedValues = 20_000
-	// maxPathBytes is the limit for the paths of all these values: each may be in an error.
+	// maxPathBytes is the limit for the paths of all these values: each may appear in an error.
 	maxPathBytes = 64 << 20
 )
 
@@ -85,7 +85,7 @@ func (v *validator) check(object map[string]any) (found map[defect]bool, whole b
 		}
 	}
 	for _, err := range listtype.ValidateListSetsAndMaps(nil, v.structural, object) {
-		found[defect{pathOf(err), "has duplicates"}] = true
+		found[defect{pathOf(err), "contains duplicate items"}] = true
 	}
 	if v.rules != nil {
 		share := min(v.budget, celconfig.RuntimeCELCostBudget)
@@ -93,12 +93,12 @@ func (v *validator) check(object map[string]any) (found map[defect]bool, whole b
 		v.budget -= share - max(left, 0)
 		whole = left >= 0 || share == celconfig.RuntimeCELCostBudget // which the API server refuses, too
 		for _, err := range failed {
-			found[defect{pathOf(err), "does not satisfy a validation rule"}] = true // its message may contain values
+			found[defect{pathOf(err), "violates a rule of x-kubernetes-validations"}] = true // its message may contain values
 		}
 	}
 	for _, path := range pruning.PruneWithOptions(object, v.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
 		if !below(path, mistyped) {
-			found[defect{path, "is no longer in the schema, and would be dropped"}] = true
+			found[defect{path, "is not in the new schema and would be pruned"}] = true
 		}
 	}
 	return found, whole
@@ -160,7 +160,7 @@ func pathOf(err *field.Error) string {
 var reasons = map[field.ErrorType]string{
 	field.ErrorTypeRequired:     "is required, but not set",
 	field.ErrorTypeNotSupported: "has a value that is no longer allowed",
-	field.ErrorTypeTypeInvalid:  "does not have the type in the new schema",
+	field.ErrorTypeTypeInvalid:  "does not match the type in the new schema",
 }
 
 // reasonOf returns why a value does not match the OpenAPI schema, without the value.

@@ -25,14 +25,14 @@ func TestComparisonFindsBrokenObjects(t *testing.T) {
 		"schema: {spec: {name: string, replicas: integer, level: string | required=true default=x, tags: '[]string'}, status: {pods: string}}":   nil, // defaulted
 		"schema: {spec: {name: string | immutable=true, replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}":            nil,
 		"schema: {spec: {name: string, replicas: integer, level: string | required=true, tags: '[]string'}, status: {pods: string}}":             {"spec.level is required, but not set (in 2 objects, for example a)"},
-		"schema: {spec: {name: string, level: string, tags: '[]string'}, status: {pods: string}}":                                                {"spec.replicas is no longer in the schema, and would be dropped (in 1 object, for example a)"},
-		"schema: {spec: {name: string, replicas: string, level: string, tags: '[]string'}, status: {pods: string}}":                              {"spec.replicas does not have the type in the new schema (in 1 object, for example a)"},
+		"schema: {spec: {name: string, level: string, tags: '[]string'}, status: {pods: string}}":                                                {"spec.replicas is not in the new schema and would be pruned (in 1 object, for example a)"},
+		"schema: {spec: {name: string, replicas: string, level: string, tags: '[]string'}, status: {pods: string}}":                              {"spec.replicas does not match the type in the new schema (in 1 object, for example a)"},
 		"schema: {spec: {name: string, replicas: integer | maximum=4, level: string, tags: '[]string'}, status: {pods: string}}":                 {"spec.replicas should be less than or equal to 4 (in 1 object, for example a)"},
 		"schema: {spec: {name: 'string | enum=\"n,o\"', replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}":            {"spec.name has a value that is no longer allowed (in 1 object, for example b)"},
-		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string | uniqueItems=true'}, status: {pods: string}}":          {"spec.tags[*] has duplicates (in 1 object, for example b)"},
-		"schema: {spec: {name: string, replicas: 'integer | validation=\"self < 5\"', level: string, tags: '[]string'}, status: {pods: string}}": {"spec.replicas does not satisfy a validation rule (in 1 object, for example a)"},
-		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string'}, status: {pods: integer}}":                            {"status.pods does not have the type in the new schema (in 1 object, for example b)"},
-		"schema: {spec: {level: string, tags: '[]string'}, status: {pods: string}}":                                                              {"spec.name is no longer in the schema, and would be dropped (in 2 objects, for example a)", "spec.replicas is no longer in the schema, and would be dropped (in 1 object, for example a)"},
+		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string | uniqueItems=true'}, status: {pods: string}}":          {"spec.tags[*] contains duplicate items (in 1 object, for example b)"},
+		"schema: {spec: {name: string, replicas: 'integer | validation=\"self < 5\"', level: string, tags: '[]string'}, status: {pods: string}}": {"spec.replicas violates a rule of x-kubernetes-validations (in 1 object, for example a)"},
+		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string'}, status: {pods: integer}}":                            {"status.pods does not match the type in the new schema (in 1 object, for example b)"},
+		"schema: {spec: {level: string, tags: '[]string'}, status: {pods: string}}":                                                              {"spec.name is not in the new schema and would be pruned (in 2 objects, for example a)", "spec.replicas is not in the new schema and would be pruned (in 1 object, for example a)"},
 	} {
 		c, err := Compare(definitionOf(t, before), definitionOf(t, after))
 		if err != nil {
@@ -115,16 +115,16 @@ func TestBrokenObjectsAreDescribedWithoutTheirValues(t *testing.T) {
 		got = append(got, strings.TrimSuffix(reason, " (in 1 object, for example a)"))
 	}
 	want := []string{
-		"spec.* is no longer in the schema, and would be dropped",
-		"spec.date does not have the type in the new schema",
-		"spec.failing does not satisfy a validation rule",
-		"spec.keys[*] does not satisfy a validation rule",
-		"spec.keys[*].* does not satisfy a validation rule",
+		"spec.* is not in the new schema and would be pruned",
+		"spec.date does not match the type in the new schema",
+		"spec.failing violates a rule of x-kubernetes-validations",
+		"spec.keys[*] violates a rule of x-kubernetes-validations",
+		"spec.keys[*].* violates a rule of x-kubernetes-validations",
 		"spec.long may not be more than 3 bytes",
-		"spec.map.*.* does not have the type in the new schema",
-		"spec.map.*.port does not have the type in the new schema",
+		"spec.map.*.* does not match the type in the new schema",
+		"spec.map.*.port does not match the type in the new schema",
 		"spec.more must have at most 1 item",
-		"spec.ruled does not satisfy a validation rule",
+		"spec.ruled violates a rule of x-kubernetes-validations",
 		"spec.text should match '^x$'",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

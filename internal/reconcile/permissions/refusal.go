@@ -46,7 +46,7 @@ func (s *Checker) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 		p.Reason, p.Retry = v1.ReasonNamespaceTerminating, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or recreate the namespace once it is deleted"
 	case apierrors.IsForbidden(err) && unknownOwner.MatchString(err.Error()):
-		p.Message = "cannot " + what + ": the admission plugin OwnerReferencesPermissionEnforcement does not know the kind of the parent yet: it reads new kinds every 30 seconds; templater retries"
+		p.Message = "cannot " + what + ": the admission plugin OwnerReferencesPermissionEnforcement has not discovered the kind of the parent yet: it does so every 30 seconds, and templater retries"
 	case Denied(err):
 		text, pending := s.missingToWrite(err, namespace, kind)
 		p.Reason, p.Message, p.Pending = v1.ReasonChildForbidden, "cannot "+what+": "+text, pending

@@ -43,7 +43,7 @@ func TestRejectionMessagesOmitValues(t *testing.T) {
 		"a kind of parents that the admission plugin does not know yet": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.org/v1 Kind App: no matches for kind "App" in version "example.org/v1"`),
 			v1.ReasonChildRejected,
-			"cannot update X: the admission plugin OwnerReferencesPermissionEnforcement does not know the kind of the parent yet: it reads new kinds every 30 seconds; templater retries",
+			"cannot update X: the admission plugin OwnerReferencesPermissionEnforcement has not discovered the kind of the parent yet: it does so every 30 seconds, and templater retries",
 		},
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),

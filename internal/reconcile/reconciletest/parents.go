@@ -116,7 +116,7 @@ func LogsStatus(texts map[string]any) map[string]any {
 const OddText = "a\u0085b: c\u2028\u2029 d \x7f\u0080\ufffe\ufeff\r\n\x00 \U0001f600\U0001ffff"
 
 // NotAccepted is the reason and message of a parent whose TemplateController is not accepted.
-const NotAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: see the conditions of the TemplateController"
+const NotAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: see its Accepted condition"
 
 // CleanupSince is the annotation with the time since which the cleanup of a parent has been attempted. CleanupTimeout
 // is the timeout that tests use.

@@ -2,8 +2,9 @@ package spec
 
 import v1 "github.com/templater-dev/templater/api/v1"
 
-// Confine limits a spec to a namespace: the spec of a NamespacedTemplateController has nothing outside its own. The rules of its
-// CustomResourceDefinition already refuse what Confine changes. Without a namespace, it does nothing.
+// Confine rewrites the spec of a NamespacedTemplateController so that its service account, parents, related objects and children are in its
+// namespace. This is defense in depth: the validation rules of the CustomResourceDefinition already reject other specs. It is a no-op if
+// namespace is empty.
 func Confine(namespace string, spec *v1.TemplateControllerSpec) {
 	if namespace == "" {
 		return

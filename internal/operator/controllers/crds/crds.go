@@ -26,7 +26,7 @@ import (
 )
 
 // Retry intervals after a refusal. A breaking change is checked less often, because that lists all stored objects. A missing permission is
-// retried earlier at first, because roles are often applied at the same time.
+// retried earlier at first, because RBAC is often applied together with the TemplateController.
 const (
 	RetryForbidden = time.Second // doubles up to RetryRefused
 	RetryRefused   = problem.SlowRetry
@@ -52,7 +52,7 @@ type State struct {
 
 	seen      string    // what Condition depends on
 	till      time.Time // when to check again although nothing has changed; zero = never
-	forbidden int       // how often in a row a permission was missing, without another change
+	forbidden int       // consecutive Forbidden results for the same input
 }
 
 // Sync makes the CustomResourceDefinition match spec.crd, as a user. It sends no request if nothing has changed since the last Sync. The
@@ -209,7 +209,7 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 	return s.replace(ctx, live)
 }
 
-// matches returns whether a CustomResourceDefinition has the wanted spec.
+// matches returns whether a CustomResourceDefinition has the desired spec.
 func (s *sync) matches(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return reflect.DeepEqual(crd.Plain(live.Spec), crd.Plain(s.want.Spec))
 }
@@ -277,12 +277,12 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		why = append(why, fmt.Sprintf("it breaks %s: %s", problem.Count(objects, "stored object", "stored objects"), problem.Join(reasons)))
 	}
 	if unchecked > 0 {
-		why = append(why, fmt.Sprintf("%s not checked, because the validation rules and defaults for them are too expensive", problem.Count(unchecked, "stored object was", "stored objects were")))
+		why = append(why, fmt.Sprintf("%s not validated: too many values, or too expensive CEL rules", problem.Count(unchecked, "stored object was", "stored objects were")))
 	}
 	if len(why) == 0 || s.tc.Spec.CRD.AllowBreaking == hash {
 		return nil, nil
 	}
-	return no(v1.ReasonBreakingChange, "the new schema is not applied, because %s; to apply it anyway, set spec.crd.allowBreaking: %q", strings.Join(why, ", and "), hash), nil
+	return no(v1.ReasonBreakingChange, "the new schema is not applied: %s; to apply it anyway, set spec.crd.allowBreaking: %q", strings.Join(why, "; "), hash), nil
 }
 
 func (s *sync) manager() string { return v1.FieldManagerPrefix + s.tc.Name }
@@ -324,7 +324,7 @@ func (s *sync) written(after *object.Object, err error) (*metav1.Condition, time
 	}
 	live, err := decode(after)
 	if err == nil && !s.matches(live) {
-		return no(v1.ReasonInvalidCRD, "the API server has changed CustomResourceDefinition %s, perhaps by an admission webhook: it differs from spec.crd", live.Name), RetryBreaking, nil
+		return no(v1.ReasonInvalidCRD, "CustomResourceDefinition %s differs from spec.crd after the write: a mutating admission webhook or policy has probably changed it; exclude CustomResourceDefinitions from it, or set the same values in spec.crd", live.Name), RetryBreaking, nil
 	}
 	return served(live), 0, err
 }

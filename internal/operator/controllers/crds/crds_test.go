@@ -175,8 +175,8 @@ func TestCreatedOnceAndRecreatedAfterDeletion(t *testing.T) {
 	w.settle()
 }
 
-// TestNextOperatorWritesNothing has an operator that was restarted, or an installation of another class that takes the TemplateController over.
-func TestNextOperatorWritesNothing(t *testing.T) {
+// TestRestartWritesNothing has an operator that was restarted, or an installation of another class that takes the TemplateController over.
+func TestRestartWritesNothing(t *testing.T) {
 	w := created(t, page)
 	w.state = State{}
 	w.sync(established, "get customresourcedefinitions websites")
@@ -220,15 +220,15 @@ func TestChangesByWebhooksAreReported(t *testing.T) {
 	w.server.Admit = func(o *unstructured.Unstructured, _ string) {
 		_ = unstructured.SetNestedStringSlice(o.Object, []string{"all"}, "spec", "names", "categories")
 	}
-	w.sync("False InvalidCRD: the API server has changed CustomResourceDefinition websites.example.org, perhaps by an admission webhook: it differs from spec.crd",
+	w.sync("False InvalidCRD: CustomResourceDefinition websites.example.org differs from spec.crd after the write: a mutating admission webhook or policy has probably changed it; exclude CustomResourceDefinitions from it, or set the same values in spec.crd",
 		"get customresourcedefinitions websites", "create customresourcedefinitions websites")
 	if w.again != RetryBreaking {
 		t.Errorf("the next check is after %v", w.again)
 	}
 }
 
-// TestCRDWithoutResourceHasNoObjects changes the schema of a CustomResourceDefinition that the API server has not established.
-func TestCRDWithoutResourceHasNoObjects(t *testing.T) {
+// TestUnservedCRDHasNoStoredObjects changes the schema of a CustomResourceDefinition that the API server has not established.
+func TestUnservedCRDHasNoStoredObjects(t *testing.T) {
 	w := newWorld(t, page)
 	w.sync(notYet, "get customresourcedefinitions websites", "create customresourcedefinitions websites")
 	w.refuse["list websites"] = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource"}}
@@ -242,8 +242,8 @@ func TestCRDWithoutResourceHasNoObjects(t *testing.T) {
 	}
 }
 
-// TestAnotherKindWithTheNameIsRechecked has a CustomResourceDefinition of another kind, whose changes are not watched.
-func TestAnotherKindWithTheNameIsRechecked(t *testing.T) {
+// TestCRDOfAnotherKindIsRechecked has a CustomResourceDefinition of another kind, whose changes are not watched.
+func TestCRDOfAnotherKindIsRechecked(t *testing.T) {
 	w := created(t, page)
 	w.change(func(o *unstructured.Unstructured) {
 		_ = unstructured.SetNestedField(o.Object, "Site", "spec", "names", "kind")
@@ -259,7 +259,7 @@ func TestBreakingChangesAreRefused(t *testing.T) {
 	w.website("one", "{page: hello}")
 	w.website("two", "{page: hello}")
 	w.edit("crd: {schema: {spec: {page: integer}}}")
-	const refused = "False BreakingChange: the new schema is not applied, because it breaks 2 stored objects: spec.page does not have the type in the new schema (in 2 objects, for example ns/one); to apply it anyway, set spec.crd.allowBreaking: \""
+	const refused = "False BreakingChange: the new schema is not applied: it breaks 2 stored objects: spec.page does not match the type in the new schema (in 2 objects, for example ns/one); to apply it anyway, set spec.crd.allowBreaking: \""
 	requests := []string{"get customresourcedefinitions websites", "list websites everywhere"}
 	definition, _ := crd.Of("websites", &w.tc.Spec)
 	hash := crd.Hash(definition)
