@@ -122,13 +122,17 @@ func FieldManager(key string) string {
 
 // KeyOfManager returns the key of the TemplateController with a field manager on an object in a namespace, or "" if it is none.
 func KeyOfManager(manager, namespace string) string {
-	if name, found := strings.CutPrefix(manager, NamespacedFieldManagerPrefix); found && namespace != "" {
+	name, namespaced := strings.CutPrefix(manager, NamespacedFieldManagerPrefix)
+	if !namespaced {
+		name, _ = strings.CutPrefix(manager, FieldManagerPrefix)
+	}
+	switch {
+	case name == manager || strings.Contains(name, "/") || namespaced && namespace == "":
+		return ""
+	case namespaced:
 		return Key(namespace, name)
 	}
-	if name, found := strings.CutPrefix(manager, FieldManagerPrefix); found {
-		return name
-	}
-	return ""
+	return name
 }
 
 // ControllerLabel returns the label of the children of the TemplateController with a key.

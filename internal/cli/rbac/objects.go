@@ -33,7 +33,7 @@ func (r *Rights) Objects() []any {
 // name returns the name of the roles and bindings.
 func (r *Rights) name() string {
 	if namespace, name := v1.SplitKey(r.Controller); namespace != "" {
-		return "templater-ns-" + name
+		return "templater-ns." + name // no TemplateController has such a name
 	}
 	return "templater-" + r.Controller
 }

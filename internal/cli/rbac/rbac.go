@@ -55,6 +55,9 @@ type Grant struct {
 func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
 	as := tc.Spec.DeepCopy()
 	if o.Account != nil {
+		if tc.Namespace != "" && o.Account.Namespace != tc.Namespace {
+			return nil, fmt.Errorf("the ServiceAccount of a NamespacedTemplateController must be in its namespace, %s", tc.Namespace)
+		}
 		as.ServiceAccountRef = o.Account
 	}
 	spec.Confine(tc.Namespace, as)

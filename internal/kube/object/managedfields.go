@@ -124,10 +124,19 @@ func (o *Object) ControllerKey() string {
 	if name := o.Label(v1.LabelController); name != "" {
 		return name
 	}
-	if name := o.Label(v1.LabelNamespacedController); name != "" {
+	if name := o.Label(v1.LabelNamespacedController); name != "" && o.Namespace() != "" {
 		return v1.Key(o.Namespace(), name)
 	}
 	return ""
+}
+
+// HasController reports whether the labels of a child name the TemplateController with a key.
+func (o *Object) HasController(key string) bool {
+	if name := o.Label(v1.LabelController); name != "" {
+		return name == key
+	}
+	namespace, name := v1.SplitKey(key)
+	return namespace != "" && namespace == o.Namespace() && o.Label(v1.LabelNamespacedController) == name
 }
 
 // own returns the line with the fields owned by the TemplateController in the label.

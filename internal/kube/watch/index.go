@@ -15,7 +15,7 @@ import (
 // Children returns the children with the label of the controller and that of the parent UID, in no particular order.
 func (c *objects) Children(controller string, parent types.UID) []*object.Object {
 	return c.find(byParent, hashOf(controller, string(parent)), func(o *object.Object) bool {
-		return o.ControllerKey() == controller && o.Label(v1.LabelParentUID) == string(parent)
+		return o.HasController(controller) && o.Label(v1.LabelParentUID) == string(parent)
 	})
 }
 
@@ -51,7 +51,7 @@ func (c *objects) EachChild(controller string, f func(*object.Object)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for it := c.index.heads[byController][hashOf(controller, "")]; it != nil; it = it.links[byController].next {
-		if it.object.ControllerKey() == controller {
+		if it.object.HasController(controller) {
 			f(it.object)
 		}
 	}
@@ -132,7 +132,7 @@ func (x *index) named(controller string, parent types.NamespacedName, visit func
 	for ; it != nil; it = it.links[byName].next {
 		visit()
 		namespace, name := it.object.ParentName()
-		if (anywhere || namespace == parent.Namespace) && name == parent.Name && it.object.ControllerKey() == controller {
+		if (anywhere || namespace == parent.Namespace) && name == parent.Name && it.object.HasController(controller) {
 			found = append(found, it.object)
 		} else if !anywhere && !x.in(it, g) {
 			break // otherwise, it has the same hashes, but names another parent

@@ -111,9 +111,8 @@ func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w w
 // admitAll decides which of the existing TemplateControllers may be compiled.
 func (m *compiler) admitAll() {
 	var packed []*object.Object // decoded later, without the lock of the cache
-	m.checks.Each(func(o *object.Object) bool {
+	m.checks.Each(func(o *object.Object) {
 		packed = append(packed, o)
-		return true
 	})
 	var demands []*quota.Demand
 	for _, o := range packed {

@@ -22,8 +22,7 @@ func (c *Controllers) KeysChanged() {
 }
 
 func (c *Controllers) enqueueControllers() {
-	c.Each(func(o *object.Object) bool {
+	c.Each(func(o *object.Object) {
 		c.queue.Add(store.KeyOf(o))
-		return true
 	})
 }

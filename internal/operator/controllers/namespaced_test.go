@@ -49,6 +49,19 @@ func TestNamespacedControllerWorksInItsNamespace(t *testing.T) {
 	if tenant, _ := c.controllers.tenants.Of("ns/apps"); tenant != "namespace:ns" {
 		t.Errorf("tenant %s", tenant)
 	}
+	c.Put(c.Find("configmaps", "a"), func(o *unstructured.Unstructured) {
+		labels := o.GetLabels()
+		labels[v1.LabelController] = "other" // the child would be that of another controller
+		o.SetLabels(labels)
+	})
+	for range 3 {
+		c.Run()
+		c.Deliver()
+	}
+	if labels := c.Find("configmaps", "a").GetLabels(); labels[v1.LabelController] != "" || labels[v1.LabelNamespacedController] != "apps" {
+		t.Errorf("labels %v", labels)
+	}
+	wantRequests(t, "once more", c.Run())
 	c.KubectlApply(strings.Replace(app, "text: hello", "text: bye", 1))
 	wantRequests(t, "a change", c.Run(), robot+"update configmaps a", robot+"update configmaps b", robot+"status apps one")
 }

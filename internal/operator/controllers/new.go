@@ -158,9 +158,8 @@ type kindSource interface {
 // and the kinds of the API server. It enqueues all TemplateControllers.
 func (c *Controllers) Attach(watches watcher, caches [2]*watch.Cache, kinds kindSource) {
 	c.watches, c.Caches, c.kinds, c.crds.Definitions = watches, caches, kinds, kinds.Definitions
-	c.Each(func(o *object.Object) bool {
+	c.Each(func(o *object.Object) {
 		c.first[store.KeyOf(o)] = struct{}{}
-		return true
 	})
 	c.admitAll()
 	c.enqueueControllers()

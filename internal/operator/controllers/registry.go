@@ -51,8 +51,10 @@ func (r *registry) track(tc *v1.TemplateController) *tracked {
 		clear(e.custom)
 		clear(e.childKinds) // while another installation served it, the version of a kind may have changed
 		e.namespaces, e.recorded = nil, false
-		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0
-		e.widenScope(tc.Status.ChildNamespaces)
+		if tc.Namespace == "" { // the owners of a namespace may be able to write this status
+			e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0
+			e.widenScope(tc.Status.ChildNamespaces)
+		}
 	}
 	e.learn(tc.Status.ChildKinds)
 	e.recordedNamespaces = e.namespaces

@@ -47,7 +47,7 @@ const restore = "; to keep the object, see docs/operate/seals.md"
 // alike reports whether an object that templater does not own claims to be a child of the parent.
 func (r *Ownership) alike(there, parent *object.Object) bool {
 	owner, has := there.Controller()
-	return (!has || owner.UID == parent.UID()) && there.ControllerKey() == r.Controller && there.Label(v1.LabelParentUID) == string(parent.UID())
+	return (!has || owner.UID == parent.UID()) && there.HasController(r.Controller) && there.Label(v1.LabelParentUID) == string(parent.UID())
 }
 
 // whose returns text for a message about the owner of an object that templater does not own for this parent.

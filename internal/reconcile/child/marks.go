@@ -139,13 +139,18 @@ type mark struct {
 	given bool
 }
 
-func (m Marks) labels() [4]mark {
+func (m Marks) labels() [5]mark {
 	label, name := v1.ControllerLabel(m.maker.Controller)
-	all := [4]mark{
+	other := v1.LabelNamespacedController
+	if label == other {
+		other = v1.LabelController
+	}
+	all := [5]mark{
 		{key: label, value: name},
 		{key: v1.LabelChild, value: m.entry.Name},
 		{key: v1.LabelParentUID, value: string(m.maker.Parent.UID())},
 		{key: v1.LabelManagedBy, given: true},
+		{key: other}, // with both labels, one of the two controllers would not find its child
 	}
 	if m.managedBy {
 		all[3].value = v1.ManagedBy

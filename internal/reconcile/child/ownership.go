@@ -81,7 +81,7 @@ func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent seal.Pa
 		return false
 	}
 	labeled := o.Label(v1.LabelParentUID) == string(parent.UID)
-	if labeled && o.ControllerKey() == r.Controller && r.genuine(o, kind) {
+	if labeled && o.HasController(r.Controller) && r.genuine(o, kind) {
 		return true
 	}
 	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent.UID, o.UID()) || r.adopts(o) && (labeled || ownedBy(o, parent.UID))
@@ -181,9 +181,9 @@ func (r *Ownership) adopts(o *object.Object) bool {
 		return false
 	}
 	if owner, has := o.Controller(); has {
-		return r.parental(owner) && (r.applied(o) || o.ControllerKey() == r.Controller && o.Label(v1.LabelParentUID) == string(owner.UID))
+		return r.parental(owner) && (r.applied(o) || o.HasController(r.Controller) && o.Label(v1.LabelParentUID) == string(owner.UID))
 	}
-	return r.applied(o) && o.ControllerKey() == r.Controller
+	return r.applied(o) && o.HasController(r.Controller)
 }
 
 // applied reports whether the field manager of this controller has applied fields of the object, as in every object that it creates.

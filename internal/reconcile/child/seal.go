@@ -58,7 +58,7 @@ func (m *Maker) openFor(o *object.Object, kind schema.GroupKind) (seal.Note, boo
 	if o.Noted(object.Sealed) {
 		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
 	}
-	if o.ControllerKey() == m.Controller && o.Label(v1.LabelParentUID) == string(m.Parent.UID()) && m.sealed(o, kind) {
+	if o.HasController(m.Controller) && o.Label(v1.LabelParentUID) == string(m.Parent.UID()) && m.sealed(o, kind) {
 		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
 	}
 	return m.open(o, m.subject(o.Key(), kind, identity(m.Parent)))

@@ -117,6 +117,7 @@ func TestSchemaErrorsNamePlaceAndRemedy(t *testing.T) {
 		`schema: {spec: {a: "string | ` + manyMarkers() + `"}}`:                                                              "there are more than 30 markers",
 		`schema: {spec: {` + manyFields("A") + `}, types: {A: "string | description=` + strings.Repeat("a", 100_000) + `"}}`: "the markers have more than 1048576 bytes after types are expanded: shorten them",
 		`schema: {spec: {a: strin}}`:                                                                                         `spec.crd.schema.spec.a: Invalid value: unknown type "strin"; did you mean string?`,
+		`schema: {spec: {a: 'object | default={"b": null}'}}`:                                                                `spec.crd.schema: Invalid value: a default, enum or example contains null, which the API server drops when the CustomResourceDefinition is updated: remove it`,
 		`schema: {spec: {a: number}}`:                                                                                        `spec.crd.schema.spec.a: Invalid value: unknown type "number"; did you mean float?`,
 		`schema: {spec: {a: Prt}, types: {Port: string}}`:                                                                    `spec.crd.schema.spec.a: Invalid value: unknown type "Prt"; did you mean Port?`,
 		`schema: {spec: {a: "string | requird=true"}}`:                                                                       `spec.crd.schema.spec.a: Invalid value: unknown marker "requird"; did you mean required?`,

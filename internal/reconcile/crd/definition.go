@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -36,8 +37,8 @@ func Of(name string, spec *v1.TemplateControllerSpec) (definition *apiextensions
 		}
 	}()
 	definition, errs = of(name, spec, at)
-	if len(errs) == 0 {
-		Plain(definition.Spec)
+	if len(errs) == 0 && hasNull(Plain(definition.Spec)) {
+		errs = field.ErrorList{field.Invalid(schemaPath(spec.CRD, at), field.OmitValueType{}, "a default, enum or example contains null, which the API server drops when the CustomResourceDefinition is updated: remove it")}
 	}
 	return definition, errs
 }
@@ -100,6 +101,19 @@ func sizeOf(c *v1.CRD) (size int) {
 		size += len(c.OpenAPIV3Schema.Raw)
 	}
 	return size
+}
+
+// hasNull returns whether a JSON value contains null.
+func hasNull(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(value)), hasNull)
+	case []any:
+		return slices.ContainsFunc(value, hasNull)
+	}
+	return false
 }
 
 // Hash returns the hash of the schema of a CustomResourceDefinition with one version, for allowBreaking.

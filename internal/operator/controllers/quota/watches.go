@@ -2,7 +2,6 @@ package quota
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +21,9 @@ type Watches struct {
 	Most    int               // per tenant
 	changed func(name string) // called for a TemplateController whose grants have changed
 
-	mu     sync.Mutex
-	claims map[string]*WatchDemand // by TemplateController
+	mu      sync.Mutex
+	claims  map[string]*WatchDemand   // by TemplateController
+	tenants map[string][]*WatchDemand // the same by tenant, oldest first
 }
 
 // WatchDemand is the number of watches that a TemplateController needs.
@@ -36,7 +36,7 @@ type WatchDemand struct {
 
 // NewWatches returns empty Watches.
 func NewWatches(changed func(name string)) *Watches {
-	return &Watches{Most: maxWatches, changed: changed, claims: map[string]*WatchDemand{}}
+	return &Watches{Most: maxWatches, changed: changed, claims: map[string]*WatchDemand{}, tenants: map[string][]*WatchDemand{}}
 }
 
 // Claim returns which needs of a TemplateController are granted.
@@ -48,7 +48,10 @@ func (s *Watches) Claim(c WatchDemand) []bool {
 		return before.granted
 	}
 	c.granted = make([]bool, len(c.Needs))
+	s.remove(before)
 	s.claims[c.Name] = &c
+	at, _ := slices.BinarySearchFunc(s.tenants[c.Tenant], &c, older)
+	s.tenants[c.Tenant] = slices.Insert(s.tenants[c.Tenant], at, &c)
 	s.divide(c.Tenant, c.Name)
 	if before != nil && before.Tenant != c.Tenant {
 		s.divide(before.Tenant, c.Name)
@@ -62,21 +65,32 @@ func (s *Watches) ForgetController(name string) {
 	defer s.mu.Unlock()
 	if c := s.claims[name]; c != nil {
 		delete(s.claims, name)
+		s.remove(c)
 		s.divide(c.Tenant, name)
+	}
+}
+
+// older orders the claims of a tenant.
+func older(a, b *WatchDemand) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+}
+
+// remove removes a claim from those of its tenant; nil is ignored. The caller holds the lock.
+func (s *Watches) remove(c *WatchDemand) {
+	if c == nil {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(s.tenants[c.Tenant], c, older)
+	if s.tenants[c.Tenant] = slices.Delete(s.tenants[c.Tenant], at, at+1); len(s.tenants[c.Tenant]) == 0 {
+		delete(s.tenants, c.Tenant)
 	}
 }
 
 // divide divides the watches of a tenant after a change of one TemplateController, for which changed is not called. The
 // caller holds the lock.
 func (s *Watches) divide(tenant, because string) {
-	claims := slices.SortedFunc(maps.Values(s.claims), func(a, b *WatchDemand) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
-	})
 	left := s.Most
-	for _, c := range claims {
-		if c.Tenant != tenant {
-			continue
-		}
+	for _, c := range s.tenants[tenant] {
 		granted := c.grant(&left)
 		if c.Name != because && !slices.Equal(granted, c.granted) {
 			s.changed(c.Name)

@@ -50,10 +50,13 @@ func (s *Store) CacheOf(key string) *watch.Cache {
 // Cached returns the TemplateController with a key from its cache, or nil.
 func (s *Store) Cached(key string) *object.Object { return s.CacheOf(key).Get(nameOf(key)) }
 
-// Each calls f for all cached TemplateControllers until it returns false.
-func (s *Store) Each(f func(*object.Object) bool) {
+// Each calls f for all cached TemplateControllers.
+func (s *Store) Each(f func(*object.Object)) {
 	for _, cache := range s.Caches {
-		cache.Each(f)
+		cache.Each(func(o *object.Object) bool {
+			f(o)
+			return true
+		})
 	}
 }
 
