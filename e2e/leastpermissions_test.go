@@ -208,6 +208,9 @@ serviceAccountRef: {namespace: "@ns", name: nobody}
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"]}
 children: [{name: none, template: "{{ fail \"never\" }}"}]
 `)
+	// Its spec is too large for the cache, so it is read.
+	s.apply(namespacedText("@id-ns", "whenDeleted: DeleteChildren\nwatch: {apiVersion: \"@group/v1\", kind: Thing, labelSelector: {matchLabels: {side: none}}}\n"+
+		"values: {text: "+strings.Repeat("x", 10_000)+"}\nchildren: [{name: none, template: \"{{ fail `never` }}\"}]"))
 	s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: p, labels: {side: plain}}, spec: {color: red}}`)
 	waitFor(t, s.in(configMaps), "c-red", nil)
 	s.patch(s.things(), "p", `{"spec":{"color":"blue"}}`)
@@ -225,6 +228,7 @@ children: [{name: none, template: "{{ fail \"never\" }}"}]
 	waitGone(t, s.things(), "q") // before that, the TemplateController is read
 	s.delete(env.client.Resource(controllers), "@id")
 	waitGone(t, env.client.Resource(controllers), s.id)
+	s.delete(s.in(namespacedControllers), "@id-ns")
 
 	eventually(t, soon, func() error {
 		events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool { return e.User.Username == user && e.ImpersonatedUser == nil })

@@ -33,7 +33,7 @@ func TestMetricsReportOperatorActivity(t *testing.T) {
 	}
 	s.thing("colorless", "{}")
 	series := func(name string, labels ...string) string {
-		text := "controller=" + strconv.Quote(s.id)
+		text := "controller=" + strconv.Quote(s.id) + `,namespace=""`
 		for i := 0; i < len(labels); i += 2 {
 			text += "," + labels[i] + "=" + strconv.Quote(labels[i+1])
 		}
