@@ -209,8 +209,8 @@ watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"]}
 children: [{name: none, template: "{{ fail \"never\" }}"}]
 `)
 	// Its spec is too large for the cache, so it is read.
-	s.apply(namespacedText("@id-ns", "whenDeleted: DeleteChildren\nwatch: {apiVersion: \"@group/v1\", kind: Thing, labelSelector: {matchLabels: {side: none}}}\n"+
-		"values: {text: "+strings.Repeat("x", 10_000)+"}\nchildren: [{name: none, template: \"{{ fail `never` }}\"}]"))
+	s.apply(strings.Replace(namespacedText("@id-ns", "whenDeleted: DeleteChildren\nwatch: {apiVersion: \"@group/v1\", kind: Thing, labelSelector: {matchLabels: {side: none}}}\n"+
+		"values: {text: "+strings.Repeat("x", 10_000)+"}\nchildren: [{name: none, template: \"{{ fail `never` }}\"}]"), "name: robot", "name: nobody", 1))
 	s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: p, labels: {side: plain}}, spec: {color: red}}`)
 	waitFor(t, s.in(configMaps), "c-red", nil)
 	s.patch(s.things(), "p", `{"spec":{"color":"blue"}}`)
