@@ -59,7 +59,7 @@ func TestMetricsReportOperatorActivity(t *testing.T) {
 			m.is(`workqueue_depth{name="permissions"}`, 0),
 			m.least(`workqueue_adds_total{name="parents"}`, parents+1),
 			m.least(`workqueue_adds_total{name="controllers"}`, 1),
-			m.is(`templater_watches`, 5), // CRDs, TemplateControllers, seal keys, things, ConfigMaps
+			m.is(`templater_watches`, 6), // CRDs, both kinds of TemplateController, seal keys, things, ConfigMaps
 			m.is(`templater_watch_synced{resource="configmaps",role="child",watch="configmaps/v1 labels \"templater.dev/controller\""}`, 1),
 			m.least(`rest_client_requests_total{code="201",host="`+v.proxy.address+`",method="PATCH"}`, parents),
 			m.least(`rest_client_request_duration_seconds_count{host="`+v.proxy.address+`",verb="PATCH"}`, parents),
@@ -85,7 +85,7 @@ func TestMetricsReportOperatorActivity(t *testing.T) {
 				err = errors.Join(err, fmt.Errorf("there still is %s", name))
 			}
 		}
-		return errors.Join(err, m.is(`templater_watches`, 3))
+		return errors.Join(err, m.is(`templater_watches`, 4))
 	})
 	if code, body := v.get(v.pprof, "/debug/pprof/goroutine?debug=1"); code != http.StatusOK || !strings.Contains(body, "goroutine profile:") {
 		t.Errorf("pprof answers %d %s", code, body)
