@@ -246,40 +246,51 @@ func data(o *unstructured.Unstructured) map[string]string {
 // extra checks an object that the model does not know. It is accepted if its TemplateController is inactive; if the
 // TemplateController does not watch its kind and its parent is missing or in another namespace (only the garbage
 // collector may delete it, which loses some); if pruning is off or blocked by a stranger's object; if a predecessor
-// created it and the TemplateController has created no object of its kind; and if its label or the annotation with its
-// parent was changed before it was pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
-// its parent.
+// created it and the TemplateController has created no object of its kind; and if its label was changed before it was
+// pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
+// its parent. Without a parent, it is also accepted if the annotation with its parent was changed.
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
 	refs := o.GetOwnerReferences()
 	if shape == c.beside || c.frozen(shape) && (len(refs) == 1 || id.Namespace == model.Far) || outlives(o) && c.parentOf(o) == nil {
 		return
 	}
-	controller := c.world.Controllers[shape]
-	if controller.Absent && !applied(o, shape) {
-		return // forged, and never observed
-	}
-	watched := c.world.Knows(shape, id.Resource)
 	parent := c.parentOf(o)
-	if parent == nil && o.GetAnnotations()["templater.dev/parent"] == forgedParent {
-		return // a stranger has hidden whose child it is; while its parent exists, that is repaired
+	if c.world.Controllers[shape].Absent && !applied(o, shape) || parent == nil && hidden(o) {
+		return // the operator never observed it, or cannot tell whose child it is
 	}
-	if !watched && (parent == nil || id.Namespace == model.Far) {
+	if !c.world.Knows(shape, id.Resource) && (parent == nil || id.Namespace == model.Far) {
 		return
 	}
-	if parent != nil {
-		unpruned := !watched || controller.Protects(id) || controller.Torn || c.unprunedByItself(shape, o)
-		stolen := o.GetLabels()["templater.dev/controller"] != shape
-		if unpruned || stolen || outlives(o) && (c.frozen(shape) || controller.Absent) || c.world.Matches(shape, *parent) && (c.blocked(shape, *parent) || c.bad(*parent) || shape == model.Whole && c.world.NoParts) {
-			return
-		}
+	if parent != nil && c.unpruned(id, o, shape, *parent) {
+		return
 	}
 	c.fault("%s should not be there: %s", id, show(o))
+}
+
+// unpruned reports whether an object may still be there although its parent exists and does not want it.
+func (c *checker) unpruned(id model.ChildID, o *unstructured.Unstructured, shape string, parent model.ParentID) bool {
+	controller := c.world.Controllers[shape]
+	switch {
+	case !c.world.Knows(shape, id.Resource), controller.Protects(id), controller.Torn, c.unprunedByItself(shape, o):
+		return true
+	case o.GetLabels()["templater.dev/controller"] != shape: // stolen
+		return true
+	case outlives(o) && (c.frozen(shape) || controller.Absent):
+		return true
+	}
+	return c.world.Matches(shape, parent) && (c.blocked(shape, parent) || c.bad(parent) || shape == model.Whole && c.world.NoParts)
 }
 
 // applied reports whether the TemplateController has ever applied the object.
 func applied(o *unstructured.Unstructured, shape string) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "templater/"+shape })
+}
+
+// hidden reports whether a stranger has changed the annotation that names the parent. While the parent exists, that is
+// repaired.
+func hidden(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()["templater.dev/parent"] == forgedParent
 }
 
 // parentOf returns the existing parent of a child.
