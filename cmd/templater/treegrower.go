@@ -7,6 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/tree"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -33,7 +34,7 @@ func (b *treeBuilder) add(tc *v1.TemplateController, checked lint.Result, defini
 	if s != nil {
 		s.InNamespace = b.namespace
 		if namespace := s.Namespace(b.parent, b.parent); namespace != "" {
-			b.parent = simulate.Patch(b.parent, map[string]any{"metadata": map[string]any{"namespace": namespace}})
+			b.parent = memserver.Patch(b.parent, map[string]any{"metadata": map[string]any{"namespace": namespace}})
 		}
 		if why := s.Matches(b.parent); why != "" {
 			b.notParent(tc.Key(), why)

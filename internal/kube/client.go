@@ -164,20 +164,7 @@ func (c *Client) Delete(ctx context.Context, at request.Location, d request.Dele
 // SetMetadata patches metadata of an object as the field manager. It returns NotFound if no object with that name exists, and
 // Invalid or Conflict if the object has another UID or resource version.
 func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
-	metadata := map[string]any{"uid": string(m.UID)}
-	if m.Version != "" {
-		metadata["resourceVersion"] = m.Version
-	}
-	if len(m.Labels) > 0 {
-		metadata["labels"] = m.Labels
-	}
-	if len(m.Annotations) > 0 {
-		metadata["annotations"] = m.Annotations
-	}
-	if m.Owners != nil {
-		metadata["ownerReferences"] = m.Owners
-	}
-	return c.Merge(ctx, at, map[string]any{"metadata": metadata}, manager)
+	return c.Merge(ctx, at, m.Patch(), manager)
 }
 
 // Merge sends a JSON merge patch as the field manager. It returns NotFound if no object with that name exists, and Invalid or Conflict if

@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 // happen applies the changes of a step.
@@ -15,7 +16,7 @@ func (w *world) happen(s Step) error {
 	w.state.Now = w.state.Now.Add(after)
 	if s.Parent != nil {
 		before := w.state.Parent
-		w.state.Parent = simulate.Patch(before, s.Parent)
+		w.state.Parent = memserver.Patch(before, s.Parent)
 		simulate.CountGeneration(before, w.state.Parent)
 	}
 	if s.Delete {
@@ -59,7 +60,7 @@ func (w *world) put(all *[]map[string]any, o map[string]any) error {
 	*all = slices.Clone(*all)
 	for i, there := range *all {
 		if other, _ := w.id(there); other == id {
-			(*all)[i] = simulate.Patch(there, o)
+			(*all)[i] = memserver.Patch(there, o)
 			return nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/simulate/show"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 // diffOf returns the unified diff of an object. Values of Secrets are masked.
@@ -69,5 +70,5 @@ func hideApplied(content map[string]any) map[string]any {
 	if annotation(content, corev1.LastAppliedConfigAnnotation) == "" {
 		return content
 	}
-	return simulate.Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{corev1.LastAppliedConfigAnnotation: "***"}}})
+	return memserver.Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{corev1.LastAppliedConfigAnnotation: "***"}}})
 }

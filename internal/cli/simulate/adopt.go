@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
@@ -27,12 +28,12 @@ func (s *Simulator) vouch(content map[string]any, parent *object.Object) map[str
 	o := read(content)
 	if o.ControllerKey() == "" || o.Label(v1.LabelParentUID) == "" {
 		label, name := v1.ControllerLabel(s.name)
-		content = Patch(content, map[string]any{"metadata": map[string]any{"labels": map[string]any{label: name, v1.LabelParentUID: string(parent.UID())}}})
+		content = memserver.Patch(content, map[string]any{"metadata": map[string]any{"labels": map[string]any{label: name, v1.LabelParentUID: string(parent.UID())}}})
 		o = read(content)
 	}
 	kind := s.kinds.find(child.GVKOf(content))
 	if seal := s.factory(&still{}).Maker(parent).SignUnverified(kind.GroupKind(), o); seal != "" {
-		content = Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationSeal: seal}}})
+		content = memserver.Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationSeal: seal}}})
 	}
 	return content
 }
@@ -62,7 +63,7 @@ func (s *Simulator) adopted(in State, desired []*child.Wanted) (out []map[string
 		if change.Owners != nil {
 			metadata["ownerReferences"] = change.Owners
 		}
-		out[i], changed = s.vouch(Patch(content, map[string]any{"metadata": metadata}), parent), true
+		out[i], changed = s.vouch(memserver.Patch(content, map[string]any{"metadata": metadata}), parent), true
 	}
 	return out, changed
 }

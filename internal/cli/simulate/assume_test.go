@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 const needsMore = `
@@ -34,7 +36,7 @@ func TestAssumedReadinessSkipsReadyWhen(t *testing.T) {
 		t.Errorf("afterwards: ready %v", result.Ready)
 	}
 	changed := in.copy()
-	changed.Parent = Patch(in.Parent, map[string]any{"spec": map[string]any{"text": "bye"}})
+	changed.Parent = memserver.Patch(in.Parent, map[string]any{"spec": map[string]any{"text": "bye"}})
 	if result, _, _ := settle(t, s, changed); result.Ready.Status != "False" {
 		t.Errorf("another template's text: ready %v", result.Ready)
 	}
@@ -42,7 +44,7 @@ func TestAssumedReadinessSkipsReadyWhen(t *testing.T) {
 		t.Errorf("another template's text, as if ready: %v, ready %v", err, result.Ready)
 	}
 	seen := in.copy()
-	seen.Objects[0] = Patch(seen.Objects[0], map[string]any{"data": map[string]any{"phase": "Down"}})
+	seen.Objects[0] = memserver.Patch(seen.Objects[0], map[string]any{"data": map[string]any{"phase": "Down"}})
 	if result, _, _ := settle(t, s, seen); result.Ready.Status != "False" {
 		t.Errorf("somebody says that it is down: ready %v", result.Ready)
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 // TestChildStates looks at them after one reconciliation.
@@ -36,15 +38,15 @@ func TestChildStates(t *testing.T) {
 		change func(in *State)
 		want   map[string]string
 	}{
-		"one is being replaced": {recreated, func(in *State) { in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "does not exist yet"}},
+		"one is being replaced": {recreated, func(in *State) { in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "does not exist yet"}},
 		"one was there before what it waits for": {
-			waiting, func(in *State) { in.Objects[0] = Patch(in.Objects[0], data(t, `{status: null}`)) },
+			waiting, func(in *State) { in.Objects[0] = memserver.Patch(in.Objects[0], data(t, `{status: null}`)) },
 			map[string]string{"db": "0 of 3 replicas are ready", "web": "ready"},
 		},
-		"its template fails": {bad, func(in *State) { in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "is left unchanged: its template cannot be rendered"}},
+		"its template fails": {bad, func(in *State) { in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "is left unchanged: its template cannot be rendered"}},
 		"it is being deleted, and nobody wants it": {
 			configMaps, func(in *State) {
-				in.Parent = Patch(in.Parent, data(t, `{spec: {names: []}}`))
+				in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {names: []}}`))
 				in.Objects[0], in.Objects = deleted(in.Objects[0], in.Now), in.Objects[:1]
 			},
 			map[string]string{"a": "being deleted"},
@@ -78,7 +80,7 @@ func TestRecreatedChildrenGetNewIdentity(t *testing.T) {
       {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {text: {{ .spec.text }}}}
 `)
 	_, in, _ := settle(t, s, state(t, app))
-	in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 	_, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "delete ConfigMap default/map", ofStatus, "create ConfigMap default/map", ofStatus)
 	before, after := Map(in.Objects[0]["metadata"]), Map(out.Objects[0]["metadata"])

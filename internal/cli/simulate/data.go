@@ -37,26 +37,6 @@ func merged(old, changes map[string]any) map[string]any {
 	return out
 }
 
-// Patch returns content with a JSON merge patch applied (RFC 7386): null removes a field.
-func Patch(content, patch map[string]any) map[string]any {
-	out := maps.Clone(content)
-	if out == nil {
-		out = map[string]any{}
-	}
-	for key, value := range patch {
-		inner, isMap := value.(map[string]any)
-		switch {
-		case value == nil:
-			delete(out, key)
-		case isMap:
-			out[key] = Patch(Map(out[key]), inner)
-		default:
-			out[key] = value
-		}
-	}
-	return out
-}
-
 // covers reports whether content has all fields of want, with the same values. Lists must have equal lengths.
 func covers(content, want any) bool {
 	switch want := want.(type) {

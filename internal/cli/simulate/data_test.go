@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 func data(t *testing.T, text string) (out map[string]any) {
@@ -25,10 +27,10 @@ func TestMergeAndPatch(t *testing.T) {
 		"merged: a map becomes a text":        {merged, `{a: {b: 1}}`, `{a: x}`, `{a: x}`, `{a: {b: 1}}`},
 		"merged: a text becomes a map":        {merged, `{a: x}`, `{a: {b: 1}}`, `{a: {b: 1}}`, `{a: x}`},
 		"merged: null stays":                  {merged, `{a: 1}`, `{a: null}`, `{a: null}`, `{a: 1}`},
-		"Patch: null takes away":              {Patch, `{a: {b: 1, c: 2}, d: 1}`, `{a: {b: null}, d: null, e: null}`, `{a: {c: 2}}`, `{a: {b: 1, c: 2}, d: 1}`},
-		"Patch: a map in the place of none":   {Patch, `{}`, `{a: {b: 1, c: null}}`, `{a: {b: 1}}`, `{}`},
-		"Patch: a map in the place of text":   {Patch, `{a: x}`, `{a: {b: 1}}`, `{a: {b: 1}}`, `{a: x}`},
-		"Patch: a text in the place of a map": {Patch, `{a: {b: 1}}`, `{a: x}`, `{a: x}`, `{a: {b: 1}}`},
+		"Patch: null takes away":              {memserver.Patch, `{a: {b: 1, c: 2}, d: 1}`, `{a: {b: null}, d: null, e: null}`, `{a: {c: 2}}`, `{a: {b: 1, c: 2}, d: 1}`},
+		"Patch: a map in the place of none":   {memserver.Patch, `{}`, `{a: {b: 1, c: null}}`, `{a: {b: 1}}`, `{}`},
+		"Patch: a map in the place of text":   {memserver.Patch, `{a: x}`, `{a: {b: 1}}`, `{a: {b: 1}}`, `{a: x}`},
+		"Patch: a text in the place of a map": {memserver.Patch, `{a: {b: 1}}`, `{a: x}`, `{a: x}`, `{a: {b: 1}}`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			a := data(t, row.a)
@@ -40,7 +42,7 @@ func TestMergeAndPatch(t *testing.T) {
 			}
 		})
 	}
-	if got := Patch(nil, nil); got == nil {
+	if got := memserver.Patch(nil, nil); got == nil {
 		t.Error("Patch of nothing is nil")
 	}
 }

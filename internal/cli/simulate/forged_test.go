@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 // TestTamperedAnnotationsAreIgnored has children of a cluster whose keys nobody has here. The seals count, as they do in the operator, and not
@@ -46,7 +47,7 @@ func TestTamperedAnnotationsAreIgnored(t *testing.T) {
 			for key, value := range row.annotations {
 				annotations[key] = value
 			}
-			live := Patch(o, map[string]any{"metadata": map[string]any{"annotations": annotations}, "data": row.data})
+			live := memserver.Patch(o, map[string]any{"metadata": map[string]any{"annotations": annotations}, "data": row.data})
 			if row.data == nil {
 				live["data"] = o["data"]
 			}

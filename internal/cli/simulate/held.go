@@ -29,7 +29,7 @@ func (s *Simulator) withManaged(content map[string]any, o *object.Object, subres
 	if set == nil {
 		return content
 	}
-	out := &unstructured.Unstructured{Object: Patch(content, map[string]any{"metadata": map[string]any{"managedFields": nil}})}
+	out := &unstructured.Unstructured{Object: memserver.Patch(content, map[string]any{"metadata": map[string]any{"managedFields": nil}})}
 	memserver.Own(out, manager, subresource, set)
 	return out.Object
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
@@ -22,17 +23,17 @@ func TestFieldsOwnedByTemplaterAreRemoved(t *testing.T) {
 	}
 	in := state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: default, labels: {templater.dev/child: map}}, data: {old: x, others: o}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: nobodys, namespace: default}, data: {old: x}}")
-	in.Parent = Patch(in.Parent, data(t, `{metadata: {namespace: default, uid: u}, status: {old: x, others: o}}`))
-	in.Parent = Patch(in.Parent, map[string]any{"metadata": map[string]any{"managedFields": []any{set("templater/apps", "status", `{"f:status": {"f:old": {}}}`)}}})
-	in.Objects[0] = Patch(in.Objects[0], map[string]any{"metadata": map[string]any{"managedFields": []any{
+	in.Parent = memserver.Patch(in.Parent, data(t, `{metadata: {namespace: default, uid: u}, status: {old: x, others: o}}`))
+	in.Parent = memserver.Patch(in.Parent, map[string]any{"metadata": map[string]any{"managedFields": []any{set("templater/apps", "status", `{"f:status": {"f:old": {}}}`)}}})
+	in.Objects[0] = memserver.Patch(in.Objects[0], map[string]any{"metadata": map[string]any{"managedFields": []any{
 		set("templater/apps", "", `{"f:data": {"f:old": {}}}`), set("others", "", `{"f:data": {"f:others": {}}}`),
 	}}})
 	unmanaged := func(in State) State {
 		in = in.copy()
 		none := map[string]any{"metadata": map[string]any{"managedFields": nil}}
-		in.Parent = Patch(in.Parent, none)
+		in.Parent = memserver.Patch(in.Parent, none)
 		for i, o := range in.Objects {
-			in.Objects[i] = Patch(o, none)
+			in.Objects[i] = memserver.Patch(o, none)
 		}
 		return in
 	}

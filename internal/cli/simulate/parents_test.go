@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -131,7 +132,7 @@ func TestEmptyAndNullStatusTemplates(t *testing.T) {
 	for template, want := range map[string]map[string]any{"' '": nil, "'{a: null, b: 1}'": {"b": int64(1)}} {
 		s := simulator(t, "  status: {template: '{{ if eq .spec.text \"bye\" }}"+strings.Trim(template, "'")+"{{ else }}c: 1{{ end }}', readyCondition: ''}\n")
 		_, in, _ := settle(t, s, state(t, app))
-		in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+		in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 		_, out, _ := settle(t, s, in)
 		status, has := out.Parent["status"]
 		if diff := cmp.Diff(want, Map(status)); diff != "" || has != (want != nil) {

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -72,7 +73,7 @@ func (s *Simulator) held(parent map[string]any) map[string]any {
 		return parent
 	}
 	finalizers, _ := Map(parent["metadata"])["finalizers"].([]any)
-	return Patch(parent, map[string]any{"metadata": map[string]any{"finalizers": append(append([]any{}, finalizers...), name)}})
+	return memserver.Patch(parent, map[string]any{"metadata": map[string]any{"finalizers": append(append([]any{}, finalizers...), name)}})
 }
 
 // finished is a completed reconciliation.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
@@ -102,7 +103,7 @@ func TestChildrenAreCreatedUpdatedAndPruned(t *testing.T) {
 	if diff := cmp.Diff(objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {text: hello}}")[0], result.Children[0].Live); diff != "" {
 		t.Errorf("child (-want +got):\n%s", diff)
 	}
-	in.Parent = Patch(in.Parent, objects(t, "{apiVersion: example.org/v1, kind: App, spec: {names: [b], text: bye}}")[0])
+	in.Parent = memserver.Patch(in.Parent, objects(t, "{apiVersion: example.org/v1, kind: App, spec: {names: [b], text: bye}}")[0])
 	in.Now = noon.Add(time.Hour)
 	result, in, writes = settle(t, s, in)
 	want = []string{"update ConfigMap default/b", "delete ConfigMap default/a", "update the status of App default/one", "update the status of App default/one"} // the second one when it is gone
@@ -311,17 +312,17 @@ func TestRollout(t *testing.T) {
 	_, in, _ := settle(t, s, state(t, app))
 	up := func() {
 		for i, o := range in.Objects {
-			in.Objects[i] = Patch(o, map[string]any{"status": map[string]any{"phase": "Up"}})
+			in.Objects[i] = memserver.Patch(o, map[string]any{"status": map[string]any{"phase": "Up"}})
 		}
 	}
 	up()
-	in.Parent = Patch(in.Parent, map[string]any{"spec": map[string]any{"text": "bye"}})
+	in.Parent = memserver.Patch(in.Parent, map[string]any{"spec": map[string]any{"text": "bye"}})
 	const status = "update the status of App default/one"
 	want := []string{"update ConfigMap default/a", status, "update ConfigMap default/b", status}
 	if _, _, writes := settle(t, s, in); !slices.Equal(writes, want) {
 		t.Errorf("they stay up: writes %v, want %v", writes, want)
 	}
-	in.Objects[0] = Patch(in.Objects[0], map[string]any{"status": nil})
+	in.Objects[0] = memserver.Patch(in.Objects[0], map[string]any{"status": nil})
 	result, _, writes := settle(t, s, in)
 	if want := []string{"update ConfigMap default/a", status}; !slices.Equal(writes, want) || !strings.HasPrefix(result.Ready.Message, "children[maps]: rollout: 1 of 2 are up to date, waiting for ConfigMap default/a: readyWhen is not true yet") {
 		t.Errorf("one is down: writes %v, want %v; ready %v", writes, want, result.Ready)
@@ -384,7 +385,7 @@ func TestMakeReadyStatus(t *testing.T) {
 	for given, want := range map[string]string{"10.0.0.1": "10.0.0.1", "": "192.0.2.2"} {
 		service := objects(t, "{apiVersion: v1, kind: Service, metadata: {name: x, generation: 2}, spec: {type: LoadBalancer}, status: {observedGeneration: 1}}")[0]
 		if given != "" {
-			service = Patch(service, map[string]any{"spec": map[string]any{"clusterIP": given}})
+			service = memserver.Patch(service, map[string]any{"spec": map[string]any{"clusterIP": given}})
 		}
 		if got := Map(MakeReady(service, noon)["spec"])["clusterIP"]; got != want {
 			t.Errorf("clusterIP %v, want %s", got, want)

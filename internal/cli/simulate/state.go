@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -92,7 +93,7 @@ func (s *Simulator) inNamespace(objects []map[string]any, parent map[string]any)
 		if namespace == Text(Map(content["metadata"])["namespace"]) {
 			continue
 		}
-		out[i] = Patch(content, map[string]any{"metadata": map[string]any{"namespace": namespace}})
+		out[i] = memserver.Patch(content, map[string]any{"metadata": map[string]any{"namespace": namespace}})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 // TestDroppedFieldsAreRemoved go, and those of others stay.
@@ -20,18 +21,18 @@ func TestDroppedFieldsAreRemoved(t *testing.T) {
       {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {text: x{{ if ne .spec.text "less" }}, more: z{{ end }}}}
 `)
 	_, full, _ := settle(t, s, state(t, app))
-	full.Parent = Patch(full.Parent, data(t, `{spec: {text: less}}`))
+	full.Parent = memserver.Patch(full.Parent, data(t, `{spec: {text: less}}`))
 	if _, full, _ = settle(t, s, full); Map(full.Objects[0]["data"])["more"] != nil {
 		t.Errorf("what was there from the beginning stays: %v", full.Objects[0])
 	}
 	less := state(t, app)
-	less.Parent = Patch(less.Parent, data(t, `{spec: {text: less}}`))
+	less.Parent = memserver.Patch(less.Parent, data(t, `{spec: {text: less}}`))
 	_, less, _ = settle(t, s, less)
 	more := less.copy()
-	more.Parent = Patch(more.Parent, data(t, `{spec: {text: hello}}`))
+	more.Parent = memserver.Patch(more.Parent, data(t, `{spec: {text: hello}}`))
 	_, in, _ := settle(t, s, more)
-	in.Objects[0] = Patch(in.Objects[0], data(t, `{data: {others: o}}`))
-	in.Parent = Patch(in.Parent, data(t, `{spec: {text: less}}`))
+	in.Objects[0] = memserver.Patch(in.Objects[0], data(t, `{data: {others: o}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: less}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "update ConfigMap default/map")
 	if _, twice, _ := settle(t, s, in); !Same(twice.Objects[0]["data"], out.Objects[0]["data"]) {
@@ -39,7 +40,7 @@ func TestDroppedFieldsAreRemoved(t *testing.T) {
 	}
 	again := out.copy()
 	for _, words := range []string{"more", "less"} { // what an update has set goes, too
-		again.Parent = Patch(again.Parent, map[string]any{"spec": map[string]any{"text": words}})
+		again.Parent = memserver.Patch(again.Parent, map[string]any{"spec": map[string]any{"text": words}})
 		_, again, _ = settle(t, s, again)
 	}
 	if diff := cmp.Diff(data(t, `{text: x, others: o}`), again.Objects[0]["data"]); diff != "" {
@@ -66,7 +67,7 @@ func TestStatusMergesOtherManagers(t *testing.T) {
       {{- end }}
 `)
 	in := state(t, app)
-	in.Parent = Patch(in.Parent, map[string]any{"status": map[string]any{"others": "o", "conditions": []any{
+	in.Parent = memserver.Patch(in.Parent, map[string]any{"status": map[string]any{"others": "o", "conditions": []any{
 		map[string]any{"type": "First", "status": "True"}, map[string]any{"type": "Ready", "status": "Unknown"},
 	}}})
 	types := func(status any) (out []string) {
@@ -80,7 +81,7 @@ func TestStatusMergesOtherManagers(t *testing.T) {
 	if got := types(status); status["said"] != "hello" || status["more"] != "x" || status["others"] != "o" || !slices.Equal(got, []string{"First True", "Ready True", "Late False"}) {
 		t.Errorf("status %v", status)
 	}
-	in.Parent, in.Now = Patch(in.Parent, data(t, `{spec: {text: less}}`)), in.Now.Add(time.Hour)
+	in.Parent, in.Now = memserver.Patch(in.Parent, data(t, `{spec: {text: less}}`)), in.Now.Add(time.Hour)
 	_, in, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
 	status = Map(in.Parent["status"])
@@ -98,7 +99,7 @@ func TestFailedStatusTemplateKeepsStatus(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, "  status:\n    template: |\n      "+row.template+"\n")
 			_, in, _ := settle(t, s, state(t, app))
-			in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+			in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 			result, out, _ := settle(t, s, in)
 			if len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], row.fault) || result.Ready.Status != "False" {
 				t.Errorf("faults %q, ready %v, want %s", result.Errors, result.Ready, row.fault)
@@ -149,7 +150,7 @@ func TestOwnerReferencesDecideOwnership(t *testing.T) {
 	s := simulator(t, configMaps)
 	in := state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: other, controller: true}]}, data: {text: hello}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: b, ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}, data: {text: hello}}")
-	in.Parent = Patch(in.Parent, data(t, `{metadata: {uid: u}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{metadata: {uid: u}}`))
 	result, _, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
 	if diff := cmp.Diff(map[string]string{"a": "conflict: an object with this name has another owner", "b": "ready"}, states(result)); diff != "" || result.Ready.Reason != "ChildConflict" {
@@ -206,7 +207,7 @@ func TestInvalidObjectsEndSimulation(t *testing.T) {
 		}
 	}
 	in := state(t, app)
-	in.Related = []map[string]any{Patch(broken, map[string]any{"kind": "ConfigMap"})}
+	in.Related = []map[string]any{memserver.Patch(broken, map[string]any{"kind": "ConfigMap"})}
 	if _, _, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "related[maps]: ConfigMap default/x: ") {
 		t.Errorf("related objects: %v", err)
 	}
@@ -215,7 +216,7 @@ func TestInvalidObjectsEndSimulation(t *testing.T) {
 	if result, _, err := front.Settle(in); err != nil || result.Status["maps"] != int64(0) {
 		t.Errorf("objects of a namespace that cannot be read: %v, status %v", err, result.Status)
 	}
-	in.Related, in.Parent = nil, Patch(in.Parent, map[string]any{"spec": deep()})
+	in.Related, in.Parent = nil, memserver.Patch(in.Parent, map[string]any{"spec": deep()})
 	if _, _, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "App one is not a parent: it cannot be read: ") {
 		t.Errorf("the parent: %v", err)
 	}
@@ -227,7 +228,7 @@ func TestFailedSelectKeepsChildrenAndStatus(t *testing.T) {
 	in := state(t, app)
 	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {use: "yes"}}, data: {a: x}}`)
 	_, in, _ = settle(t, s, in)
-	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: ""}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
 	if len(result.Errors) != 1 || states(result)["copy"] != "is left unchanged: its template cannot be rendered" || Map(out.Parent["status"])["maps"] != int64(1) {
@@ -244,7 +245,7 @@ func TestFailedSelectIsReportedOnce(t *testing.T) {
 	if result.Ready.Status != "True" || result.Children[0].Places != nil {
 		t.Fatalf("ready %v, places %v", result.Ready, result.Children[0].Places)
 	}
-	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: ""}}`))
 	s.Explain = true
 	result, _, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
@@ -301,7 +302,7 @@ func TestConditionsInAtomicList(t *testing.T) {
 		t.Errorf("conditions %v, want the ready condition", list)
 	}
 	in := state(t, app)
-	in.Parent = Patch(in.Parent, data(t, `{status: {conditions: [{type: Theirs, status: "True"}]}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{status: {conditions: [{type: Theirs, status: "True"}]}}`))
 	_, out, _ = settle(t, s, in)
 	if diff := cmp.Diff(data(t, `{a: b, conditions: [{type: Theirs, status: "True"}]}`), Map(out.Parent["status"])); diff != "" {
 		t.Errorf("beside another manager: status (-want +got):\n%s", diff)

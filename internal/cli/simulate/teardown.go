@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -32,7 +33,7 @@ func deleted(content map[string]any, now time.Time) map[string]any {
 	if !ok {
 		generation = 1
 	}
-	return Patch(content, map[string]any{"metadata": map[string]any{
+	return memserver.Patch(content, map[string]any{"metadata": map[string]any{
 		"deletionTimestamp": now.UTC().Format(time.RFC3339), "deletionGracePeriodSeconds": int64(0), "generation": generation + 1,
 	}})
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
@@ -103,7 +104,7 @@ func TestTeardownOrder(t *testing.T) {
 		t.Errorf("one more reconciliation writes: %v", writes)
 	}
 	at := in.find(childID("backup"))
-	in.Objects[at] = Patch(in.Objects[at], map[string]any{"data": map[string]any{"done": "yes"}})
+	in.Objects[at] = memserver.Patch(in.Objects[at], map[string]any{"data": map[string]any{"done": "yes"}})
 	result, in, writes = settle(t, s, in)
 	wantWrites(t, writes, "create ConfigMap default/report", "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
 	if !result.Gone || len(result.Errors)+len(result.Waits) > 0 {
@@ -157,7 +158,7 @@ func TestDeletionIncrementsGeneration(t *testing.T) {
 	if metadata["generation"] != int64(2) || metadata["deletionTimestamp"] != "2026-01-01T12:00:00Z" || metadata["name"] != "one" || IsDeleting(in.Parent) {
 		t.Errorf("metadata %v", metadata)
 	}
-	in.Parent = Patch(in.Parent, map[string]any{"metadata": map[string]any{"generation": int64(7)}})
+	in.Parent = memserver.Patch(in.Parent, map[string]any{"metadata": map[string]any{"generation": int64(7)}})
 	if metadata = Map(in.Deleted().Parent["metadata"]); metadata["generation"] != int64(8) {
 		t.Errorf("metadata %v", metadata)
 	}
@@ -178,7 +179,7 @@ func TestChildFinalizersBlockTeardownOrder(t *testing.T) {
 `)
 	_, in, _ := settle(t, s, state(t, app))
 	at := in.find(childID("web"))
-	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"finalizers": []any{"example.org/x"}}})
+	in.Objects[at] = memserver.Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"finalizers": []any{"example.org/x"}}})
 	result, in, writes := settle(t, s, in.Deleted())
 	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus)
 	const waits = "being deleted: waiting for its children to be deleted: ConfigMap default/web; if one is stuck, check its metadata.finalizers"
@@ -263,7 +264,7 @@ func TestParentsDeletedWithoutFinalization(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, row.rest)
 			in := settledAndDeleted(t, s, state(t, app))
-			in.Parent = Patch(in.Parent, map[string]any{"metadata": row.metadata})
+			in.Parent = memserver.Patch(in.Parent, map[string]any{"metadata": row.metadata})
 			result, out, writes := settle(t, s, in)
 			wantWrites(t, writes, row.writes...)
 			if diff := cmp.Diff(row.left, states(result)); diff != "" || !result.Gone || len(out.Objects) != len(row.left) {
@@ -280,7 +281,7 @@ func TestChildWithAnotherOwnerOutlivesParent(t *testing.T) {
 	at := in.find(childID("web"))
 	owners, _ := Map(in.Objects[at]["metadata"])["ownerReferences"].([]any)
 	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x"}
-	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": append(slices.Clone(owners), other)}})
+	in.Objects[at] = memserver.Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": append(slices.Clone(owners), other)}})
 	result, out, err := s.SettleReady(in.Deleted(), func(string) bool { return true })
 	if err != nil || !result.Gone || states(result)["web"] != "will be kept when its parent is deleted" {
 		t.Fatalf("%v, gone is %v, left are %v", err, result.Gone, states(result))
@@ -337,8 +338,8 @@ func TestOutdatedFinalizeChildrenByStrategy(t *testing.T) {
   status: {template: 'a: 1'}
 `)
 			_, in, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
-			in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
-			in.Objects[0] = Patch(in.Objects[0], data(t, `{data: {done: true}}`))
+			in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+			in.Objects[0] = memserver.Patch(in.Objects[0], data(t, `{data: {done: true}}`))
 			result, _, _ := settle(t, s, in)
 			got := result.Ready.Reason + " " + result.Ready.Status
 			if result.Gone {
@@ -367,14 +368,14 @@ func TestTeardownIgnoresFailingSelect(t *testing.T) {
 	in.Related = objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}")
 	_, in, _ = settle(t, s, in)
 	hold := func(finalizers any) {
-		in.Objects[0] = Patch(in.Objects[0], map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
+		in.Objects[0] = memserver.Patch(in.Objects[0], map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
 	}
 	hold([]any{"example.org/x"})
 	result, in, _ := settle(t, s, in.Deleted())
 	if result.Status["maps"] != int64(1) || len(result.Related["maps"]) != 1 {
 		t.Errorf("while it goes: status %v, related objects %v", result.Status, result.Related)
 	}
-	in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 	result, in, writes := settle(t, s, in)
 	if len(writes)+len(result.Errors) > 0 || result.Status["maps"] != int64(1) {
 		t.Errorf("writes %v, faults %q, status %v", writes, result.Errors, result.Status)
@@ -384,7 +385,7 @@ func TestTeardownIgnoresFailingSelect(t *testing.T) {
 		t.Errorf("it waits: %v", result.Ready)
 	}
 	bye := state(t, app)
-	bye.Parent = Patch(bye.Parent, data(t, `{spec: {text: bye}}`))
+	bye.Parent = memserver.Patch(bye.Parent, data(t, `{spec: {text: bye}}`))
 	if result, _, _ = settle(t, s, bye.Deleted()); !result.Gone {
 		t.Errorf("nothing is to be made, and it waits: %v", result.Ready)
 	}

@@ -87,7 +87,7 @@ func (w *world) load(content map[string]any) request.Location {
 		missing["resourceVersion"] = strconv.Itoa(w.server.Version)
 	}
 	if len(missing) > 0 {
-		content = Patch(content, map[string]any{"metadata": missing})
+		content = memserver.Patch(content, map[string]any{"metadata": missing})
 	}
 	w.server.Objects[at] = &unstructured.Unstructured{Object: content}
 	return at

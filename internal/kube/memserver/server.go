@@ -240,41 +240,7 @@ func (s *Server) SetMetadata(_ context.Context, at request.Location, m request.M
 	if err := s.before("mark", at); err != nil {
 		return nil, err
 	}
-	o := s.Objects[at]
-	switch {
-	case o == nil:
-		return nil, NotFound(at)
-	case o.GetUID() != m.UID:
-		return nil, otherUID(at, string(m.UID))
-	case m.Version != "" && m.Version != o.GetResourceVersion():
-		return nil, Conflict(at)
-	}
-	next := o.DeepCopy()
-	next.SetLabels(patched(next.GetLabels(), m.Labels))
-	next.SetAnnotations(patched(next.GetAnnotations(), m.Annotations))
-	metadata := map[string]any{"labels": m.Labels, "annotations": m.Annotations}
-	if m.Owners != nil {
-		next.Object["metadata"].(map[string]any)["ownerReferences"] = m.Owners //nolint:forcetypeassert // it is not nil, because the object has a name
-		metadata["ownerReferences"] = m.Owners
-	}
-	Updated(next, manager, Usual.Differing(o.Object, next.Object, Usual.Held(map[string]any{"metadata": metadata}, "")))
-	return pack(s.Store(at, next)), nil
-}
-
-// patched returns labels or annotations after a merge patch.
-func patched(now map[string]string, change map[string]any) map[string]string {
-	out := map[string]string{}
-	for key, value := range now {
-		out[key] = value
-	}
-	for key, value := range change {
-		if text, ok := value.(string); ok {
-			out[key] = text
-		} else {
-			delete(out, key)
-		}
-	}
-	return out
+	return s.merge(at, m.Patch(), manager)
 }
 
 // unpack parses an apply request like an API server: as YAML.
@@ -297,26 +263,30 @@ func (s *Server) Merge(_ context.Context, at request.Location, patch map[string]
 	if err := s.before("patch", at); err != nil {
 		return nil, err
 	}
+	return s.merge(at, patch, manager)
+}
+
+func (s *Server) merge(at request.Location, patch map[string]any, manager string) (*object.Object, error) {
 	there := s.Objects[at]
 	if there == nil {
 		return nil, NotFound(at)
 	}
-	uid, _, _ := unstructured.NestedString(patch, "metadata", "uid")
+	uid, hasUID, _ := unstructured.NestedString(patch, "metadata", "uid")
 	version, _, _ := unstructured.NestedString(patch, "metadata", "resourceVersion")
 	switch {
-	case uid != "" && uid != string(there.GetUID()):
+	case hasUID && uid != string(there.GetUID()):
 		return nil, otherUID(at, uid)
 	case version != "" && version != there.GetResourceVersion():
 		return nil, Conflict(at)
 	}
-	next := &unstructured.Unstructured{Object: merged(there.Object, runtime.DeepCopyJSON(patch))}
+	next := &unstructured.Unstructured{Object: Patch(there.Object, runtime.DeepCopyJSON(patch))}
 	Updated(next, manager, Usual.Differing(there.Object, next.Object, Usual.Held(patch, "")))
 	return pack(s.Store(at, next)), nil
 }
 
-// merged returns a value after a merge patch.
-func merged(value, patch map[string]any) map[string]any {
-	out := maps.Clone(value)
+// Patch returns content with a JSON merge patch applied (RFC 7386): null removes a field. It changes neither.
+func Patch(content, patch map[string]any) map[string]any {
+	out := maps.Clone(content)
 	if out == nil {
 		out = map[string]any{}
 	}
@@ -326,7 +296,7 @@ func merged(value, patch map[string]any) map[string]any {
 		case to == nil:
 			delete(out, name)
 		case isMap:
-			out[name] = merged(from, fields)
+			out[name] = Patch(from, fields)
 		default:
 			out[name] = to
 		}

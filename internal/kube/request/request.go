@@ -33,6 +33,24 @@ type Metadata struct {
 	Owners []any
 }
 
+// Patch returns the JSON merge patch.
+func (m Metadata) Patch() map[string]any {
+	metadata := map[string]any{"uid": string(m.UID)}
+	if m.Version != "" {
+		metadata["resourceVersion"] = m.Version
+	}
+	if len(m.Labels) > 0 {
+		metadata["labels"] = m.Labels
+	}
+	if len(m.Annotations) > 0 {
+		metadata["annotations"] = m.Annotations
+	}
+	if m.Owners != nil {
+		metadata["ownerReferences"] = m.Owners
+	}
+	return map[string]any{"metadata": metadata}
+}
+
 // Deletion contains the options of a delete request.
 type Deletion struct {
 	// UID is the required UID of the object.
