@@ -46,16 +46,18 @@ func (g *graph) segments(where, text string) (out []string) {
 				case isText:
 					out = append(out, literal)
 				case err != nil:
-					return []string{g.token(g.expression(where, text))}
+					return []string{g.token(action(g.expression(where, text)))}
 				default:
-					out = append(out, g.token(unwrapped(converted)))
+					out = append(out, g.token(action(unwrapped(converted))))
 				}
 			}
 			return out
 		}
 	}
-	return []string{g.token(g.expression(where, text))}
+	return []string{g.token(action(g.expression(where, text)))}
 }
+
+func action(expression string) string { return "{{ " + expression + " }}" }
 
 func parse(text string) (ast.Expr, error) {
 	p, err := parser.NewParser(parser.EnableOptionalSyntax(true)) // without macros: their calls remain

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -63,8 +61,8 @@ type manifests struct {
 	taken       map[string]bool   // names of child templates
 	fields      map[string]any    // of the parent's spec: their schemas
 	example     map[string]any    // their values
-	printed     []string          // actions in the objects, by token
 	notes       []Note
+	actions
 
 	file string // of the current object
 	line int
@@ -99,14 +97,6 @@ func (m *manifests) action(expression string) string {
 	}
 	return left + " " + expression + " " + right
 }
-
-// token returns a placeholder for the output of an action until the object is marshaled.
-func (m *manifests) token(action string) string {
-	m.printed = append(m.printed, action)
-	return fmt.Sprintf("xTEMPLATERx%dx", len(m.printed)-1)
-}
-
-var tokens = regexp.MustCompile(`xTEMPLATERx([0-9]+)x`)
 
 // name finds the common part of the names of the objects, and the template text for each of them.
 func (m *manifests) name(objects []*manifest.Object) {
@@ -171,7 +161,7 @@ func (m *manifests) child(o *manifest.Object) Child {
 	}
 	name := Unique(EntryName(kindName), m.taken)
 	m.lift(content, name)
-	return Child{Name: name, Template: m.text(content), Cluster: cluster}
+	return Child{Name: name, Template: m.manifest(content), Cluster: cluster}
 }
 
 // copied returns a deep copy with tokens in place of the names of the objects, except in keys. in is the mapping that contains a value.
@@ -196,31 +186,4 @@ func (m *manifests) copied(value any, path []string, in map[string]any) any {
 		m.remains(value, path)
 	}
 	return value
-}
-
-// text returns the manifest of an object, with actions in place of tokens.
-func (m *manifests) text(content map[string]any) string {
-	head := map[string]any{"apiVersion": content["apiVersion"], "kind": content["kind"]}
-	text := marshal(head)
-	if metadata, ok := content["metadata"]; ok {
-		text += marshal(map[string]any{"metadata": metadata})
-	}
-	rest := map[string]any{}
-	for key, value := range content {
-		if key != "apiVersion" && key != "kind" && key != "metadata" {
-			rest[key] = value
-		}
-	}
-	if len(rest) > 0 {
-		text += marshal(rest)
-	}
-	return m.actions(text)
-}
-
-// actions returns a text with actions in place of tokens.
-func (m *manifests) actions(text string) string {
-	return tokens.ReplaceAllStringFunc(text, func(token string) string {
-		i, _ := strconv.Atoi(tokens.FindStringSubmatch(token)[1])
-		return m.printed[i]
-	})
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
@@ -18,9 +17,8 @@ import (
 // FromRGD converts a ResourceGraphDefinition of kro. CEL expressions become actions. Unsupported expressions are replaced with an action that
 // fails, and are reported as notes. separate: see NewKind. The format is described at https://kro.run/docs/concepts/rgd/overview.
 func FromRGD(definition *manifest.Object, separate bool) (*Result, error) {
-	spec, _ := definition.Content["spec"].(map[string]any)
-	about, _ := spec["schema"].(map[string]any)
-	resources, _ := spec["resources"].([]any)
+	spec := mapOf(definition.Content["spec"])
+	about, resources := mapOf(spec["schema"]), listOf(spec["resources"])
 	gvk := schema.GroupVersionKind{Group: cmp.Or(textOf(about["group"]), "kro.run"), Version: textOf(about["apiVersion"]), Kind: textOf(about["kind"])}
 	if group, version, found := strings.Cut(gvk.Version, "/"); found {
 		gvk.Group, gvk.Version = group, version
@@ -53,9 +51,9 @@ type graph struct {
 	line      int
 	resources map[string]bool // by id: whether it is a list
 	related   map[string]bool // the ids of externalRef
-	printed   []string        // actions, see token
 	notes     []Note
 	scope     scope
+	actions
 }
 
 func textOf(v any) string                              { text, _ := v.(string); return text }
@@ -113,8 +111,8 @@ func (g *graph) resource(c *Controller, of map[string]any) {
 	}
 	child.Template = before + g.text(where+".template", content) + after
 	g.scope = scope{}
-	of1, err := (kind.Declared{}).Resolve(schema.FromAPIVersionAndKind(textOf(content["apiVersion"]), textOf(content["kind"])))
-	child.Cluster = err == nil && !of1.Namespaced
+	builtIn, err := (kind.Declared{}).Resolve(schema.FromAPIVersionAndKind(textOf(content["apiVersion"]), textOf(content["kind"])))
+	child.Cluster = err == nil && !builtIn.Namespaced
 	c.Children = append(c.Children, child)
 }
 
@@ -166,24 +164,7 @@ func inner(text string) string {
 
 // text returns the template of an object.
 func (g *graph) text(where string, content map[string]any) string {
-	converted := mapOf(g.copied(where, content))
-	out := ""
-	for _, keys := range [][]string{{"apiVersion"}, {"kind"}, {"metadata"}} {
-		if value, found := converted[keys[0]]; found {
-			out += marshal(map[string]any{keys[0]: value})
-			delete(converted, keys[0])
-		}
-	}
-	if len(converted) > 0 {
-		out += marshal(converted)
-	}
-	return g.print(out)
-}
-
-// print replaces tokens by actions.
-func (g *graph) print(text string) string {
-	m := manifests{printed: g.printed}
-	return m.actions(text)
+	return g.manifest(mapOf(g.copied(where, content)))
 }
 
 // copied returns a copy of a value with tokens for its expressions.
@@ -251,14 +232,6 @@ func closing(text string) int {
 		}
 	}
 	return -1
-}
-
-// token returns a placeholder for an action until the object is marshaled.
-func (g *graph) token(expression string) string {
-	m := manifests{printed: g.printed}
-	token := m.token("{{ " + expression + " }}")
-	g.printed = m.printed
-	return token
 }
 
 // crd returns spec.crd. kro infers the types of status fields from their expressions; here they are guesses.
@@ -331,7 +304,7 @@ func exampleOf(spec map[string]any) map[string]any {
 			if typeName, markers, _ := strings.Cut(field, "|"); strings.Contains(markers, "required=true") {
 				value := map[string]any{"string": "example", "integer": int64(1), "float": int64(1), "boolean": true}[strings.TrimSpace(typeName)]
 				if value != nil {
-					_ = unstructured.SetNestedField(out, value, name)
+					out[name] = value
 				}
 			}
 		}
