@@ -69,7 +69,7 @@ func (s *Source) Controller(ctx context.Context, key string) (*v1.TemplateContro
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
 	if err != nil {
-		return nil, failed(err, "read %s %s", v1.KindOf(key), key)
+		return nil, failed(err, "read %s", v1.Describe(key))
 	}
 	return controllerOf(o)
 }

@@ -285,7 +285,7 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 	return no(v1.ReasonBreakingChange, "the new schema is not applied: %s; to apply it anyway, set spec.crd.allowBreaking: %q", strings.Join(why, "; "), hash), nil
 }
 
-func (s *sync) manager() string { return v1.FieldManagerPrefix + s.tc.Name }
+func (s *sync) manager() string { return v1.FieldManager(s.tc.Key()) }
 
 // replace replaces the spec of a CustomResourceDefinition, including fields of other managers.
 func (s *sync) replace(ctx context.Context, live *apiextensionsv1.CustomResourceDefinition) (*metav1.Condition, time.Duration, error) {
