@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/lint/report"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 )
@@ -76,19 +77,24 @@ func eachRecipe(t *testing.T, test func(t *testing.T, recipe string)) {
 
 func TestRecipesPassLint(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
-		set := load(t, recipe)
-		known, err := lint.Know(set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, summary := known.Check(set)
-		for _, finding := range all {
-			t.Errorf("%+v", finding)
-		}
-		if len(summary.UnknownKinds) > 0 {
+		if summary := passLint(t, load(t, recipe)); len(summary.UnknownKinds) > 0 {
 			t.Errorf("nothing is known of the fields of %v", summary.UnknownKinds)
 		}
 	})
+}
+
+// passLint reports findings in a set as errors.
+func passLint(t *testing.T, set *manifest.Set) report.Summary {
+	t.Helper()
+	known, err := lint.Know(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, summary := known.Check(set)
+	for _, finding := range all {
+		t.Errorf("%+v", finding)
+	}
+	return summary
 }
 
 // TestRecipeRBACMatchesGeneratedRules holds rbac.yaml to what templater rbac prints. Where that begins with notes about what it cannot know,

@@ -42,10 +42,10 @@ func TestReviewReadsOtherTemplateControllersOneAtATime(t *testing.T) {
 				all[i] = accepted("a" + strconv.Itoa(i))
 				all[i].Spec = spec
 			}
-			cache := cacheOf(t, all...)
+			each := eachOf(t, all...)
 			h := admission.New(&admission.Handler{
 				Check:  func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { return nil },
-				Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] { return conditionWriters(kind, cache) },
+				Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] { return conditionWriters(kind, each) },
 			})
 			most := heldAtMost(func() {
 				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", admission.Path, strings.NewReader(review)))

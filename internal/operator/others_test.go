@@ -58,7 +58,7 @@ func TestConditionWriters(t *testing.T) {
 		t.Run(row.why, func(t *testing.T) {
 			tc := accepted("a")
 			row.change(tc)
-			got := slices.Collect(conditionWriters(schema.GroupKind{Group: "example.org", Kind: "App"}, cacheOf(t, tc)))
+			got := slices.Collect(conditionWriters(schema.GroupKind{Group: "example.org", Kind: "App"}, eachOf(t, tc)))
 			if len(got) > 1 || (len(got) == 1) != row.want || row.want && got[0].Name != "a" {
 				t.Errorf("returned %d TemplateControllers, want it: %v", len(got), row.want)
 			}
@@ -112,8 +112,8 @@ func packed(t *testing.T, tc *v1.TemplateController) *object.Object {
 	return o
 }
 
-// cacheOf returns a cache of these TemplateControllers.
-func cacheOf(t *testing.T, all ...*v1.TemplateController) *watch.Cache {
+// eachOf returns Each of a store with these TemplateControllers.
+func eachOf(t *testing.T, all ...*v1.TemplateController) func(func(*object.Object)) {
 	t.Helper()
 	objects := make([]any, len(all))
 	for i, tc := range all {
@@ -126,5 +126,10 @@ func cacheOf(t *testing.T, all ...*v1.TemplateController) *watch.Cache {
 	if err := cache.Replace(objects, "1"); err != nil {
 		t.Fatal(err)
 	}
-	return cache
+	return func(f func(*object.Object)) {
+		cache.Each(func(o *object.Object) bool {
+			f(o)
+			return true
+		})
+	}
 }

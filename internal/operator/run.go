@@ -176,16 +176,11 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 	return nil
 }
 
-// controllerCaches returns the caches of TemplateControllers and NamespacedTemplateControllers.
-func (p *process) controllerCaches() [2]*watch.Cache {
-	return [2]*watch.Cache{p.caches[templateControllers], p.caches[namespacedTemplateControllers]}
-}
-
 // attach connects the controllers to the caches. From now on, the operator is ready.
 func (p *process) attach(ctx, _ context.Context) error {
 	keys := p.caches[sealWant(p.keeper.Namespace)]
 	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: sealSecret}))
-	p.manage.Attach(p.watches, p.controllerCaches(), kind.NewResolver(p.caches[crds], kube.NewDiscovery(p.discovery), time.Now))
+	p.manage.Attach(p.watches, [2]*watch.Cache{p.caches[templateControllers], p.caches[namespacedTemplateControllers]}, kind.NewResolver(p.caches[crds], kube.NewDiscovery(p.discovery), time.Now))
 	p.closing(p.webhook.open(ctx))
 	p.view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[templateControllers].Len(), "namespacedTemplateControllers", p.caches[namespacedTemplateControllers].Len())

@@ -64,24 +64,20 @@ func (p *process) check(ctx, reading context.Context, tc *v1.TemplateController)
 
 // others yields the TemplateControllers that write a ready condition to parents of that kind. See admission.Handler.
 func (p *process) others(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
-	caches := p.controllerCaches()
-	return conditionWriters(kind, caches[:]...)
+	return conditionWriters(kind, p.manage.Each)
 }
 
-// conditionWriters yields the accepted TemplateControllers in the caches, of any class, that write a ready condition to
+// conditionWriters yields the accepted TemplateControllers among each, of any class, that write a ready condition to
 // parents of that kind. They may be large, so each one is decoded only when needed, and only the fields that are
 // compared.
-func conditionWriters(kind schema.GroupKind, caches ...*watch.Cache) iter.Seq[*v1.TemplateController] {
+func conditionWriters(kind schema.GroupKind, each func(func(*object.Object))) iter.Seq[*v1.TemplateController] {
 	return func(yield func(*v1.TemplateController) bool) {
 		var packed []*object.Object // decoded later, without the lock of the cache
-		for _, cache := range caches {
-			cache.Each(func(o *object.Object) bool {
-				if store.WatchedKind(o) == kind && !o.Deleting() {
-					packed = append(packed, o)
-				}
-				return true
-			})
-		}
+		each(func(o *object.Object) {
+			if store.WatchedKind(o) == kind && !o.Deleting() {
+				packed = append(packed, o)
+			}
+		})
 		for _, o := range packed {
 			if tc := conditionWriter(o); tc != nil && !yield(tc) {
 				return
