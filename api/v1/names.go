@@ -13,12 +13,15 @@ var GroupVersion = schema.GroupVersion{Group: "templater.dev", Version: "v1"}
 var (
 	Resource           = GroupVersion.WithResource("templatecontrollers")
 	NamespacedResource = GroupVersion.WithResource("namespacedtemplatecontrollers")
+	// RevisionResource is the resource of TemplateRevisions.
+	RevisionResource = GroupVersion.WithResource("templaterevisions")
 )
 
 // The kinds of this package. They have the same fields.
 const (
 	KindTemplateController           = "TemplateController"
 	KindNamespacedTemplateController = "NamespacedTemplateController"
+	KindTemplateRevision             = "TemplateRevision"
 )
 
 // Labels and annotations of children and parents, and the finalizers.
@@ -29,6 +32,8 @@ const (
 	LabelNamespacedController = "templater.dev/namespaced-controller"
 	// LabelChild is the name of the child template in spec.children.
 	LabelChild = "templater.dev/child"
+	// LabelControllerUID is the metadata.uid of the TemplateController, on its TemplateRevisions.
+	LabelControllerUID = "templater.dev/controller-uid"
 	// LabelParentUID is the metadata.uid of the parent.
 	LabelParentUID = "templater.dev/parent-uid"
 	// LabelManagedBy is the common label app.kubernetes.io/managed-by.

@@ -35,6 +35,20 @@ type TemplateControllerStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
+	// The revision that parents have, unless they got updateRevision. Absent until
+	// a spec was accepted.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty"`
+
+	// The newest revision that was accepted. It differs from currentRevision while
+	// it is being rolled out, or waits for approval.
+	// +optional
+	UpdateRevision string `json:"updateRevision,omitempty"`
+
+	// What updateRevision would change, while it waits for approval.
+	// +optional
+	Preview *RolloutPreview `json:"preview,omitempty"`
+
 	// Counts of the parents. Always set. Updated 2 seconds after a change. After a
 	// restart of templater, the earlier counts are kept until all parents are
 	// reconciled, or for 30 seconds; updated is kept only if the spec is the same.
@@ -161,7 +175,9 @@ const (
 	ConditionLogsReadable   = "LogsReadable"   // present only while False
 	ConditionParentsReady   = "ParentsReady"
 	ConditionCRDReady       = "CRDReady" // present only with spec.crd
-	ConditionReady          = "Ready"
+	// ConditionProgressing is present only if a new revision is not yet rolled out completely, or spec.rollout is set.
+	ConditionProgressing = "Progressing"
+	ConditionReady       = "Ready"
 	// ConditionFilterEvaluated is present only while False: the filter cannot be evaluated for some objects.
 	ConditionFilterEvaluated = "FilterEvaluated"
 )
@@ -203,6 +219,16 @@ const (
 	ReasonCRDNotOwned      = "CRDNotOwned"
 	ReasonCRDTerminating   = "CRDTerminating"
 	ReasonNamesNotAccepted = "NamesNotAccepted"
+
+	// Reasons of the Progressing condition.
+	ReasonPreflightRunning = "PreflightRunning"
+	ReasonPreflightFailed  = "PreflightFailed"
+	ReasonApprovalRequired = "ApprovalRequired"
+	ReasonRollingOut       = "RollingOut"
+	ReasonRolloutPaused    = "RolloutPaused"
+	ReasonRolloutHalted    = "RolloutHalted"
+	ReasonRolloutComplete  = "RolloutComplete"
+	ReasonRevisionNotFound = "RevisionNotFound"
 
 	ReasonParentsReady  = "ParentsReady"
 	ReasonParentsFailed = "ParentsFailed"

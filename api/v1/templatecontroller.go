@@ -204,6 +204,19 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Children []Child `json:"children,omitempty"`
 
+	// How a change of the templates reaches the existing parents. Optional; without
+	// it, a change reaches all parents at once, after a dry run for some of them.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+
+	// How many revisions are kept for templater rollout undo. From 2 to 100.
+	// Optional; the default is 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=100
+	RevisionHistoryLimit int32 `json:"revisionHistoryLimit,omitempty"`
+
 	// The cleanup before a deleted parent is removed. Each parent gets the
 	// finalizer finalize.templater.dev/NAME, where NAME is the name of this
 	// TemplateController, before its first child is created; templater needs
