@@ -1,0 +1,232 @@
+package revision
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// Parent is the state of a parent in a rollout.
+type Parent struct {
+	Name   types.NamespacedName
+	UID    types.UID
+	Labels labels.Labels
+	// Updated is true if the parent was reconciled with the revision that it should have. Ready and Failed are the result.
+	Updated, Ready, Failed bool
+}
+
+// Progress is what the next decision about a rollout depends on.
+type Progress struct {
+	Spec  v1.Rollout
+	State v1.RolloutState
+	// Parents are those that are reconciled: not suspended, and not being deleted.
+	Parents []Parent
+	Now     time.Time
+	// ReadySince is when the parents of the current step became ready, as far as this process knows; zero = they are not.
+	ReadySince time.Time
+}
+
+// Decision is the next state of a rollout.
+type Decision struct {
+	State v1.RolloutState
+	// Changed is true if State must be stored before it takes effect.
+	Changed bool
+	// Done is true if all parents have the revision.
+	Done bool
+	// Reason and Message are for the Progressing condition.
+	Reason, Message string
+	// ReadySince is for the next Progress.
+	ReadySince time.Time
+	// After is when to decide again if nothing changes before; 0 = never.
+	After time.Duration
+}
+
+// Begin returns the state of a rollout before its first step. from is the revision that all parents have, except for those in abandoned.
+func Begin(from string, rollout v1.Rollout, abandoned []v1.Admission) v1.RolloutState {
+	return v1.RolloutState{From: from, Admitted: v1.Admission{Canary: rollout.CanarySelector}, Abandoned: abandoned, Retry: rollout.Retry}
+}
+
+// Abandon returns the parents that have a revision whose rollout is replaced, for Begin.
+func Abandon(state v1.RolloutState) []v1.Admission {
+	out := slices.Clone(state.Abandoned)
+	if state.Admitted.All || state.Admitted.Threshold != "" {
+		out = append(out, state.Admitted)
+	}
+	return slices.CompactFunc(out, sameAdmission)
+}
+
+func sameAdmission(a, b v1.Admission) bool {
+	return a.All == b.All && a.Threshold == b.Threshold && metav1.FormatLabelSelector(a.Canary) == metav1.FormatLabelSelector(b.Canary)
+}
+
+// Next decides how a rollout continues. It is a pure function. The error means that the state is invalid.
+func Next(p Progress) (Decision, error) {
+	r, err := newRollout(p)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := Decision{State: p.State}
+	switch {
+	case p.State.Halted && p.State.Retry == p.Spec.Retry:
+		d.Reason, d.Message = v1.ReasonRolloutHalted, p.State.Message
+		return d, nil
+	case p.State.Halted:
+		d.State.Halted, d.State.Message, d.State.Retry = false, "", p.Spec.Retry
+		r.begin(&d, p.State.Step) // the same step again
+		return d, nil
+	case p.State.Step == 0 && p.Spec.Paused:
+		d.Reason, d.Message = v1.ReasonRolloutPaused, "spec.rollout.paused is true: no parent has the new revision yet"
+		return d, nil
+	case p.State.Step == 0:
+		r.begin(&d, 1)
+		return d, nil
+	}
+	r.follow(&d)
+	return d, nil
+}
+
+// rollout is a Progress with the parents in their order.
+type rollout struct {
+	Progress
+
+	steps    []intstr.IntOrString
+	admitted Admitted
+	order    []Parent // by position
+}
+
+func newRollout(p Progress) (*rollout, error) {
+	admitted, err := AdmittedBy(p.State.From, p.State.Admitted)
+	if err != nil {
+		return nil, fmt.Errorf("the state of the rollout: %w", err)
+	}
+	r := &rollout{Progress: p, admitted: admitted, order: slices.Clone(p.Parents), steps: p.Spec.Steps}
+	if len(r.steps) == 0 && admitted.canary != nil {
+		r.steps = []intstr.IntOrString{allCanaries}
+	}
+	r.steps = append(slices.Clip(r.steps), intstr.FromString("100%"))
+	if n := len(r.steps); n > 1 && r.steps[n-2] == r.steps[n-1] {
+		r.steps = r.steps[:n-1]
+	}
+	slices.SortFunc(r.order, func(a, b Parent) int {
+		return cmp.Compare(admitted.position(a.UID, a.Labels), admitted.position(b.UID, b.Labels))
+	})
+	return r, nil
+}
+
+// allCanaries is the step with all canaries and no other parents.
+var allCanaries = intstr.FromString("canaries")
+
+// begin starts a step: its parents are admitted. No parent is ever excluded again.
+func (r *rollout) begin(d *Decision, step int32) {
+	d.Changed, d.State.Step, d.Reason = true, min(step, int32(len(r.steps))), v1.ReasonRollingOut //nolint:gosec // at most 21
+	d.State.Started = &metav1.Time{Time: r.Now.Truncate(time.Second)}
+	if int(d.State.Step) == len(r.steps) {
+		d.State.Admitted.All = true
+		r.admitted.all = true
+	} else if last, any := r.last(d.State.Step); any && (!r.admitted.any || last > r.admitted.threshold) {
+		d.State.Admitted.Threshold = formatThreshold(last)
+		r.admitted.threshold, r.admitted.any = last, true
+	}
+	d.State.NotReady = 0
+	for _, p := range r.order {
+		if r.admitted.Has(p.UID, p.Labels) && !p.Ready {
+			d.State.NotReady++
+		}
+	}
+	d.Message = r.position(d.State) + "started"
+}
+
+// last returns the position of the last parent of a step. any is false if it has no parents.
+func (r *rollout) last(step int32) (last uint64, any bool) {
+	size := r.steps[step-1]
+	if size == allCanaries {
+		return lastCanary, true
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&size, len(r.order), true)
+	if n = min(n, len(r.order)); err != nil || n < 1 {
+		return 0, false
+	}
+	p := r.order[n-1]
+	return r.admitted.position(p.UID, p.Labels), true
+}
+
+// follow decides about the current step: whether it has failed, is complete, or the next one starts.
+func (r *rollout) follow(d *Decision) {
+	var total, updated, notReady, failed int64
+	var failing []string
+	for _, p := range r.order {
+		if !r.admitted.Has(p.UID, p.Labels) {
+			continue
+		}
+		total++
+		if p.Updated {
+			updated++
+		}
+		if !p.Updated || !p.Ready {
+			notReady++
+		}
+		if p.Updated && p.Failed {
+			failed++
+			failing = append(failing, p.Name.String())
+		}
+	}
+	more := max(0, failed-r.State.NotReady)
+	ready := updated == total && max(0, notReady-r.State.NotReady) <= more
+	timeout, _ := time.ParseDuration(r.Spec.ReadyTimeout)
+	late := timeout > 0 && !ready && r.State.Started != nil && r.Now.Sub(r.State.Started.Time) >= timeout
+	where := r.position(r.State)
+	switch {
+	case more > int64(r.Spec.MaxFailed):
+		slices.Sort(failing)
+		r.halt(d, fmt.Sprintf("%s%d of %d parents have failed, for example %s", where, failed, total, problem.Join(failing[:min(len(failing), problem.MaxListed)])))
+	case late:
+		r.halt(d, fmt.Sprintf("%s%d of %d parents are not ready after %s", where, notReady, total, r.Spec.ReadyTimeout))
+	case !ready:
+		d.Reason, d.Message = v1.ReasonRollingOut, fmt.Sprintf("%s%d of %d parents are updated, %d are ready", where, updated, total, total-notReady)
+		if timeout > 0 && r.State.Started != nil {
+			d.After = r.State.Started.Add(timeout).Sub(r.Now)
+		}
+	case int(r.State.Step) >= len(r.steps):
+		d.Done, d.Reason, d.Message = true, v1.ReasonRolloutComplete, "all parents have the revision"
+	case r.Spec.Paused:
+		d.Reason, d.Message, d.ReadySince = v1.ReasonRolloutPaused, where+"spec.rollout.paused is true", r.ReadySince
+	default:
+		r.wait(d, where)
+	}
+}
+
+// wait starts the next step after the interval.
+func (r *rollout) wait(d *Decision, where string) {
+	if d.ReadySince = r.ReadySince; d.ReadySince.IsZero() {
+		d.ReadySince = r.Now
+	}
+	interval, _ := time.ParseDuration(r.Spec.Interval)
+	if d.After = d.ReadySince.Add(interval).Sub(r.Now); d.After <= 0 {
+		d.After = 0
+		r.begin(d, r.State.Step+1)
+		return
+	}
+	d.Reason, d.Message = v1.ReasonRollingOut, fmt.Sprintf("%sits parents are ready; the next step starts after spec.rollout.interval", where)
+}
+
+// halt stops the rollout until spec.rollout.retry changes.
+func (r *rollout) halt(d *Decision, message string) {
+	d.Changed, d.Reason = true, v1.ReasonRolloutHalted
+	d.State.Halted, d.State.Retry = true, r.Spec.Retry
+	d.State.Message = message + "; no further parent gets the revision: correct the spec, or change spec.rollout.retry to try again"
+	d.Message = d.State.Message
+}
+
+// position describes the current step, for the start of a message.
+func (r *rollout) position(state v1.RolloutState) string {
+	return fmt.Sprintf("step %d of %d: ", state.Step, len(r.steps))
+}
