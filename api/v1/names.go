@@ -34,6 +34,8 @@ const (
 	LabelChild = "templater.dev/child"
 	// LabelControllerUID is the metadata.uid of the TemplateController, on its TemplateRevisions.
 	LabelControllerUID = "templater.dev/controller-uid"
+	// LabelRevision is the number of a TemplateRevision.
+	LabelRevision = "templater.dev/revision"
 	// LabelParentUID is the metadata.uid of the parent.
 	LabelParentUID = "templater.dev/parent-uid"
 	// LabelManagedBy is the common label app.kubernetes.io/managed-by.
@@ -151,6 +153,9 @@ func ControllerLabel(key string) (label, value string) {
 // namespacedPrefix is prepended to the name of a NamespacedTemplateController in finalizers and annotations on its parents. The API server
 // rejects TemplateControllers whose names start with it.
 const namespacedPrefix = "ns."
+
+// NamespacedRevisionPrefix is the prefix of the names of TemplateRevisions of NamespacedTemplateControllers, before NAMESPACE.NAME.
+const NamespacedRevisionPrefix = namespacedPrefix
 
 // ParentFinalizer returns the finalizer on the parents of the TemplateController with a key.
 func ParentFinalizer(key string) string { return FinalizerParentPrefix + parentSuffix(key) }

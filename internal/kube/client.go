@@ -84,14 +84,23 @@ func (c *Client) Selected(ctx context.Context, at request.Location, labels, fiel
 
 // List reads the objects of a resource, as an *object.List.
 func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error) {
-	out, err := do(ctx, c.collection(resource, namespace, o)).Get()
+	list, err := listed(do(ctx, c.collection(resource, namespace, o)))
+	if err != nil {
+		return nil, err // not a nil *object.List
+	}
+	return list, nil
+}
+
+func listed(result rest.Result) (*object.List, error) {
+	out, err := result.Get()
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := out.(*object.List); !ok {
+	list, ok := out.(*object.List)
+	if !ok {
 		return nil, unexpected(out)
 	}
-	return out, nil
+	return list, nil
 }
 
 // Watch watches the objects of a resource. The objects of its events are *object.Object. If the server does not end the watch
@@ -220,17 +229,28 @@ const pageSize = 500
 // Each calls visit for each object of a resource, with one request per 500 objects. If namespace is empty, it reads all namespaces. An
 // object that changes in the meantime may be visited before or after the change. It returns the error of a request.
 func (c *Client) Each(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error {
-	o := metav1.ListOptions{Limit: pageSize}
+	list := func(o metav1.ListOptions) *rest.Request { return c.collection(resource, namespace, o) }
+	return each(ctx, metav1.ListOptions{Limit: pageSize}, list, visit)
+}
+
+// EachMetadata is like Each for the objects of all namespaces that a label selector matches, but the objects only have metadata.
+func (c *Client) EachMetadata(ctx context.Context, resource schema.GroupVersionResource, selector string, visit func(*object.Object)) error {
+	list := func(o metav1.ListOptions) *rest.Request {
+		return c.collection(resource, "", o).SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	}
+	return each(ctx, metav1.ListOptions{Limit: pageSize, LabelSelector: selector}, list, visit)
+}
+
+func each(ctx context.Context, o metav1.ListOptions, list func(metav1.ListOptions) *rest.Request, visit func(*object.Object)) error {
 	for {
-		answer, err := c.List(ctx, resource, namespace, o)
+		page, err := listed(do(ctx, list(o)))
 		if err != nil {
 			return err
 		}
-		list := answer.(*object.List) //nolint:forcetypeassert // List has checked the type
-		for _, item := range list.Items {
-			visit(item.(*object.Object)) //nolint:forcetypeassert // see List
+		for _, item := range page.Items {
+			visit(item.(*object.Object)) //nolint:forcetypeassert // the items of a page are objects
 		}
-		if o.Continue = list.Continue; o.Continue == "" {
+		if o.Continue = page.Continue; o.Continue == "" {
 			return nil
 		}
 	}

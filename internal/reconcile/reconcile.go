@@ -98,6 +98,10 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *statu
 	if rec.parent = c.Parent(key.Parent); rec.parent == nil {
 		return r.reconcileMissing(ctx, c, key)
 	}
+	if rec.Controller = c.For(rec.parent); rec.Controller == nil { // enqueued when it gets a revision
+		r.Controllers.Count(key, status.ParentSummary{Generation: c.Generation, Outdated: true, Unobserved: true})
+		return Result{}
+	}
 	return rec.reconcile(ctx)
 }
 

@@ -32,6 +32,7 @@ func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool
 	judge := s.inputs.judge(c.observed)
 	s.childSummary = c.count(c.desired.Wanted, judge)
 	summary := status.SummarizeParent(s.Generation, c.observed, judge)
+	summary.Outdated = s.Outdated
 	if len(c.desired.Faults) == 0 {
 		summary.Round = s.Round
 	}

@@ -216,6 +216,15 @@ func (s *Server) SetFinalizers(_ context.Context, at request.Location, version s
 
 // Each calls visit for each object of a resource, sorted by namespace and name.
 func (s *Server) Each(_ context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error {
+	return s.each(resource, namespace, "", visit)
+}
+
+// EachMetadata is Each for the objects that a label selector matches. The objects also have what is not metadata.
+func (s *Server) EachMetadata(_ context.Context, resource schema.GroupVersionResource, selector string, visit func(*object.Object)) error {
+	return s.each(resource, "", selector, visit)
+}
+
+func (s *Server) each(resource schema.GroupVersionResource, namespace, selector string, visit func(*object.Object)) error {
 	everywhere := namespace
 	if everywhere == "" {
 		everywhere = "everywhere"
@@ -225,7 +234,7 @@ func (s *Server) Each(_ context.Context, resource schema.GroupVersionResource, n
 	}
 	found := map[string]*unstructured.Unstructured{}
 	for at, o := range s.Objects {
-		if at.Resource == resource && (namespace == "" || at.Namespace == namespace) {
+		if at.Resource == resource && (namespace == "" || at.Namespace == namespace) && selected(o, selector, "") {
 			found[at.Namespace+"/"+at.Name] = o
 		}
 	}

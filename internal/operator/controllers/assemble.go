@@ -47,17 +47,24 @@ type assembly struct {
 	round     int64
 	reports   bool // parents report that the spec is rejected
 	released  bool // from the tracked TemplateController
-	refused   bool // nothing is watched, because the tenant has too many watches
+	unwatched bool // nothing is watched, because the tenant has too many watches
+	rolled    rolloutStatus
+	needs     bool // a revision that runs needs the finalizer
+	// refused is why the latest spec is rejected, while an earlier revision runs.
+	refused *spec.Rejection
 	// ending describes what a TemplateController that is being deleted waits for; nil = nothing.
 	ending *spec.Rejection
 }
 
 // assemble resolves the kinds of a TemplateController. It may send discovery requests, without holding a lock.
-func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
+func (b *builder) assemble(tc *v1.TemplateController, e *tracked, choice chosen) assembly {
 	b.mu.RLock()
 	a := assembly{
-		rejection: e.rejection, linted: e.linted, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.Released,
+		rejection: e.rejection, refused: choice.refused, needs: spec.NeedsFinalizer(&tc.Spec) || choice.base != nil && spec.NeedsFinalizer(choice.base.spec), linted: e.linted, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.Released,
 		Wants: controller.Wants{Controller: tc.Key(), As: spec.User(&tc.Spec), Parents: map[string]watch.Want{}, Children: map[schema.GroupKind]controller.ChildWant{}},
+	}
+	if a.refused != nil {
+		a.rejection = nil
 	}
 	childKinds, custom, in, early := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces), e.earlyKinds(tc)
 	b.mu.RUnlock()
@@ -128,15 +135,14 @@ func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
 }
 
 // build builds the controller. If the spec is rejected, the controller only has the children.
-func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, caches map[watch.Want]*watch.Cache) *controller.Controller {
+func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, choice chosen, caches map[watch.Want]*watch.Cache) *controller.Controller {
 	keys := in.seals.Round() // before reading whether children are adopted, which may then be newer
 	c := &controller.Controller{
-		Definition: controller.Definition{Name: tc.Key(), Manager: v1.FieldManager(tc.Key()), Spec: &tc.Spec, Generation: e.generation},
 		Access: controller.Access{
 			As: a.As, Cluster: in.clusters(a.As), Rights: in.rights.For(tc.Key(), a.As, a.Kind).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter,
 		},
 		Mode: controller.Mode{
-			Finalizer: v1.ParentFinalizer(tc.Key()), NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
+			Finalizer: v1.ParentFinalizer(tc.Key()), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
 		},
 		Caches: controller.Caches{
 			Kinds: in.kinds, Controllers: in.checks.CacheOf(tc.Key()), Kind: a.Kind, Settled: a.settled, Unknown: a.KindErr != nil && len(a.Parents) == 0,
@@ -144,38 +150,67 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cac
 		Round:   a.round,
 		MayHave: in.mayHave,
 	}
-	// Needed even if the rest of the spec is rejected, because it determines who owns the children.
-	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
-		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
 		program := e.compiled.Program
 		if c.Rejected {
 			program = nil
 		}
-		if e.filter = e.filter.For(program, func() { in.queue.Add(c.Name) }); tc.Spec.Watch.Filter == "" {
+		if e.filter = e.filter.For(program, func() { in.queue.Add(tc.Key()) }); tc.Spec.Watch.Filter == "" {
 			e.filter = nil
 		}
 		c.Filter = e.filter
-		c.Order, c.FinalOrder = e.compiled.Order, e.compiled.FinalOrder
-		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
-	c.Factory = &child.Factory{
-		Ownership: &child.Ownership{
-			Controller: c.Name, Manager: c.Manager, Parents: c.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
-			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: keys,
-			Entries: slices.Concat(tc.Spec.Children, spec.Finals(&tc.Spec)), Levels: c.Order.Levels(),
-		},
-		Spec: c.Spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
-	}
+	c.Factory = &child.Factory{Ownership: &child.Ownership{Round: keys}}
+	a.define(c, tc, e, in, choice.running)
 	a.Join(c, caches)
 	for gk, source := range c.Sources {
 		source.Bit, source.Former = e.bit(gk), a.former[gk]
 		c.Sources[gk] = source
 	}
-	for i := range a.Related {
-		c.Related = append(c.Related, a.Related[i].Entry(&e.compiled.Related[i], e.indexes[i], caches))
+	a.relate(c, e, choice.running, caches)
+	if c.Rollout = choice.rollout; c.Rollout != nil && choice.base != nil {
+		c.Rollout.Base = a.variant(c, tc, e, in, *choice.base, caches)
 	}
 	return c
+}
+
+// variant returns a controller that runs another revision for the same parents.
+func (a *assembly) variant(c *controller.Controller, tc *v1.TemplateController, e *tracked, in *builder, d definition, caches map[watch.Want]*watch.Cache) *controller.Controller {
+	out := *c
+	out.Rollout = nil
+	a.define(&out, tc, e, in, d)
+	a.relate(&out, e, d, caches)
+	return &out
+}
+
+// define sets the revision that a controller runs.
+func (a *assembly) define(c *controller.Controller, tc *v1.TemplateController, e *tracked, in *builder, d definition) {
+	c.Definition = controller.Definition{
+		Name: tc.Key(), Manager: v1.FieldManager(tc.Key()), Spec: d.spec, Generation: e.generation, Revision: d.id, Outdated: d.id != e.revised.newest.id,
+		// Needed even if the rest of the spec is rejected, because it determines who owns the children.
+		GVK: schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind),
+	}
+	c.NeedsFinalizer = spec.NeedsFinalizer(d.spec)
+	if d.compiled != nil {
+		c.Program, c.Resync, c.Order, c.FinalOrder = d.compiled.Program, d.compiled.Resync, d.compiled.Order, d.compiled.FinalOrder
+		c.Labels, c.NamespaceSelector, c.ReadyCondition = d.compiled.Labels, d.compiled.NamespaceSelector, d.compiled.ReadyCondition
+	}
+	c.Factory = &child.Factory{
+		Ownership: &child.Ownership{
+			Controller: c.Name, Manager: c.Manager, Parents: c.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
+			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: c.Factory.Round,
+			Entries: slices.Concat(d.spec.Children, spec.Finals(d.spec)), Levels: c.Order.Levels(),
+		},
+		Spec: d.spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
+	}
+}
+
+// relate sets the related entries of a controller.
+func (a *assembly) relate(c *controller.Controller, e *tracked, d definition, caches map[watch.Want]*watch.Cache) {
+	c.Related = nil
+	for i := range a.Related {
+		c.Related = append(c.Related, a.Related[i].Entry(&d.compiled.Related[i], e.indexes[i], caches))
+	}
 }
 
 // limitWatches removes the watches that exceed the limit of the tenant from an assembly: early ones, those of new child
@@ -218,7 +253,7 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 
 // refuse removes all watches, because the needed number of watches exceeds the limit of the tenant, most.
 func (a *assembly) refuse(watches, most int) {
-	a.refused = true
+	a.unwatched = true
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
 		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
 		watches, most))

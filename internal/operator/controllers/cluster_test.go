@@ -112,6 +112,11 @@ func (c *cluster) startWith(o Options) {
 		c.T.Fatal(err)
 	}
 	c.controllers.Attach(c, [2]*watch.Cache{caches[wants[0]], caches[wants[1]]}, c)
+	if !o.Standby {
+		if err := c.controllers.sweepRevisions(c.T.Context()); err != nil {
+			c.T.Fatal(err)
+		}
+	}
 }
 
 // serialized returns clients that send one request at a time: the fake API server is not safe for concurrent use.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers/crds"
+	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -53,6 +55,8 @@ type Controllers struct {
 	*eventHandler
 
 	crds      *crds.Writer
+	revisions *revisions.Store
+	leads     chan struct{}        // closed when this replica leads
 	tracker   *queue.WorkerTracker // of the workers that sync
 	reviewers *queue.WorkerTracker // of admission reviews
 	shared    *queue.Memory        // see Reserve
@@ -117,6 +121,9 @@ const syncWorkers = 4
 func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { c.sweepOnce(ctx) })
+	defer sweeping.Wait()
 	pool := &queue.Pool{
 		Tracker: c.tracker, Grace: c.grace, Slots: syncWorkers, Spare: syncWorkers,
 		Next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },

@@ -209,7 +209,7 @@ func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
 		if running == nil {
 			continue
 		}
-		for _, e := range running.Related {
+		for e := range running.AllRelated() {
 			if e.Reads(want) {
 				e.Changed(event, h.requeuer.waker(running.Name))
 			}
@@ -219,7 +219,7 @@ func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
 
 // relatedNamespaceChanged enqueues the parents that select objects in a namespace that starts or stops matching.
 func (h *eventHandler) relatedNamespaceChanged(running *controller.Controller, want watch.Want, event watch.Event) {
-	for _, e := range running.Related {
+	for e := range running.AllRelated() {
 		if e.Namespaces != nil && e.Namespaces.Of(want) {
 			e.NamespaceChanged(event, h.requeuer.waker(running.Name))
 		}

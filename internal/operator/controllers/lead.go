@@ -10,7 +10,9 @@ import (
 func (c *Controllers) Lead() {
 	c.admitAll()
 	c.led.Store(true)
-	c.standby.Store(false)
+	if c.standby.Swap(false) {
+		close(c.leads)
+	}
 	c.enqueueControllers()
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/crds"
 	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
 	"github.com/templater-dev/templater/internal/operator/controllers/quota"
+	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -115,10 +116,14 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c.requeuer = &requeuer{registry: c.registry, parents: s.parents, backlog: queue.NewBacklog(s.parents, o.RolloutWorkers)}
 	c.checks = &checks{registry: c.registry, Store: &store.Store{Cluster: o.Cluster(""), Clock: o.Clock}, class: o.ClassName, accounts: o.RequireServiceAccount}
 	c.standby.Store(o.Standby)
+	if c.leads = make(chan struct{}); !o.Standby {
+		close(c.leads)
+	}
 	c.compiler = &compiler{
 		registry: c.registry, checks: c.checks, memory: quota.NewMemory(memoryLimit, s.tenants, s.controllers.Add),
 		checker: &checker{RequireAccount: o.RequireServiceAccount, Schemas: o.Schemas, Lint: lint.Recheck},
 	}
+	c.revisions = &revisions.Store{Cluster: o.Cluster(""), Seals: o.Seals}
 	c.crds = &crds.Writer{Cluster: o.Cluster, Again: s.controllers.AddAfter}
 	departed := &child.Departed{}
 	c.builder = &builder{

@@ -18,7 +18,7 @@ import (
 // backup. Then the TemplateController's own finalizer shows it, unless it is set because its children are deleted with
 // it.
 func (a *assembly) mayHold(tc *v1.TemplateController) bool {
-	if tc.Status.Finalizes || a.rejection == nil && spec.NeedsFinalizer(&tc.Spec) {
+	if tc.Status.Finalizes || a.rejection == nil && a.needs {
 		return true
 	}
 	return tc.Spec.WhenDeleted != v1.DeleteChildren && !a.released && store.HasFinalizer(tc)

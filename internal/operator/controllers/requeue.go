@@ -68,17 +68,33 @@ func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 func (q *requeuer) start(e *tracked, a assembly, next *controller.Controller) {
 	state := next.State(kind.Gone(a.KindErr))
 	q.mu.Lock()
-	if a.refused || a.rejection != nil && !next.MayHold && !a.reports {
+	if a.unwatched || a.rejection != nil && !next.MayHold && !a.reports {
 		next = nil
 	}
-	fresh := !state.Equal(e.state)
+	fresh, before := !state.Equal(e.state), e.current
 	e.current, e.state = next, state
 	q.mu.Unlock()
 	if fresh {
 		q.requeueContested(types.NamespacedName{})
 	}
-	if next != nil && fresh {
+	switch {
+	case next == nil:
+	case fresh:
 		q.enqueueAll(next)
+	case before != nil:
+		q.enqueueMoved(next, before.Moved(next))
+	}
+}
+
+// enqueueMoved enqueues parents that have another revision now.
+func (q *requeuer) enqueueMoved(next *controller.Controller, parents []*object.Object) {
+	keys := make([]queue.Key, len(parents))
+	for i, o := range parents {
+		keys[i] = queue.Key{Controller: next.Name, Parent: o.Key()}
+		q.parents.Forget(keys[i])
+	}
+	if len(keys) > 0 {
+		q.backlog.Add(next.Name, keys)
 	}
 }
 

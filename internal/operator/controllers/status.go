@@ -68,6 +68,9 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        sealedSince,
+		CurrentRevision:    a.rolled.current,
+		UpdateRevision:     a.rolled.update,
+		Preview:            a.rolled.preview,
 		Finalizes:          a.mayHold(tc) && !e.Released,
 	}
 	left := recountTime - w.clock.Since(e.since)
@@ -101,6 +104,10 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	})
 	facts := a.facts(tc, next, e.counts)
 	facts.Parents, facts.Failing = status.Parents, status.Failing
+	facts.Progressing = a.rolled.progress
+	if a.rolled.progress == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionProgressing)
+	}
 	facts.Rival, facts.RivalParents = w.rival(tc.Key(), e)
 	if e.crd.Generation == tc.Generation { // otherwise, the CRD is not checked, and its condition remains
 		facts.CRD = e.crd.Condition
@@ -177,7 +184,7 @@ func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.Templ
 // facts returns the inputs of the conditions.
 func (a *assembly) facts(tc *v1.TemplateController, next *controller.Controller, counts *status.Counts) conditions.Facts {
 	return conditions.Facts{
-		Rejection: a.rejection, Linted: a.linted, Kind: a.Kind, KindErr: a.KindErr, Ending: a.ending,
+		Rejection: a.rejection, Refused: a.refused, Linted: a.linted, Kind: a.Kind, KindErr: a.KindErr, Ending: a.ending,
 		Suspended: tc.Spec.Suspend, Finalizes: a.mayHold(tc), Running: next, Counts: counts,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -28,6 +29,7 @@ type syncRun struct {
 	entry    *tracked
 	assembly assembly
 	next     *controller.Controller // the result
+	choice   chosen
 	// undefined is why the CustomResourceDefinition cannot be read or written.
 	undefined error
 }
@@ -43,11 +45,13 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		l.turn,     // wait for a processor, if there is something to compile
 		l.claim,    // or release it if it belongs to another class
 		l.compile,  // and check it, if it has changed
+		l.revise,   // decide which revision runs
 		l.assemble, // resolve the kinds, and set the watches
 		l.serve,    // stop here if another replica or installation serves it
 		l.define,   // create or update its CRD
 		l.retreat,  // stop watching namespaces that it no longer needs
 		l.finalize, // if it is being deleted
+		l.admit,    // admit a new revision, and continue its rollout
 		l.free,     // check whether parents still have its finalizer
 		l.halt,     // stop what runs if it is suspended or rejected now
 		l.record,   // write its status
@@ -68,6 +72,9 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is deleted", "controller", l.name)
 		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {
+			return true, err
+		}
+		if err := l.c.dropRevisions(ctx, l.name); err != nil {
 			return true, err
 		}
 		return true, l.c.forget(ctx, l.name)
@@ -111,7 +118,7 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	e := l.entry
 	l.c.mu.RLock()
-	known, compiled := e.spec, e.compiled
+	known, compiled := e.revised.newest.spec, e.revised.newest.compiled
 	if l.work.fresh || !e.compiles {
 		compiled = nil
 	}
@@ -175,17 +182,33 @@ func (l *syncRun) take(x examined) {
 	x.verdict.stale = e.stale // it may have been set in the meantime
 	e.verdict = x.verdict
 	if !l.work.fresh {
-		l.tc.Spec = *e.spec
+		l.tc.Spec = *e.revised.newest.spec
+		e.revised.newest.id = l.revisionID()
 		return // the spec is unchanged
 	}
 	own := l.tc.Spec
-	e.generation, e.refused, e.compiled, e.spec, e.named = l.tc.Generation, l.work.rejection != nil, x.compiled, &own, x.named
+	if before := e.revised.newest; before.id != "" {
+		e.revised.remember(&before)
+	}
+	e.revised.newest = definition{"", &own, x.compiled}
+	e.revised.newest.id = l.revisionID()
+	e.generation, e.refused, e.named = l.tc.Generation, l.work.rejection != nil, x.named
 	e.counts.Begin(e.generation)
-	l.c.renewIndexes(l.name, e)
 	e.round++
 	clear(e.settled)
 	clear(e.missing)
 	e.dropUnrecorded()
+}
+
+// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected.
+func (l *syncRun) revisionID() string {
+	switch e := l.entry; {
+	case e.rejection != nil:
+		return ""
+	case !l.work.fresh && e.revised.newest.id != "":
+		return e.revised.newest.id
+	}
+	return revision.IDOf(&l.tc.Spec)
 }
 
 // assemble resolves the kinds, and sets the watches.
@@ -198,7 +221,8 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return true, fmt.Errorf("watch for %s: %w", v1.Describe(l.name), err)
 	}
-	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, caches)
+	l.assembly.rolled = rolloutStatus{current: l.tc.Status.CurrentRevision, update: l.tc.Status.UpdateRevision, preview: l.tc.Status.Preview}
+	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, l.choice, caches)
 	l.c.recordReadable(l.entry, l.next)
 	if again := l.assembly.Recheck(); again > 0 {
 		l.c.queue.AddAfter(l.name, again)
@@ -208,12 +232,12 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 
 // watch resolves the kinds, and returns the caches of all watches.
 func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error) {
-	l.assembly = l.c.assemble(l.tc, l.entry)
+	l.assembly = l.c.assemble(l.tc, l.entry, l.choice)
 	if l.assembly.lost {
 		l.c.forgetParents(ctx, l.name, l.entry)
 	}
 	l.c.limitWatches(l.tc, l.entry, &l.assembly)
-	if l.assembly.refused {
+	if l.assembly.unwatched {
 		l.c.stop(ctx, l.name)
 	}
 	return l.c.watches.Set(l.name, l.assembly.All())

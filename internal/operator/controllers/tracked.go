@@ -44,8 +44,9 @@ type compilation struct {
 
 	generation int64
 	refused    bool // there is no memory to compile this generation
-	compiled   *spec.Compiled
-	spec       *v1.TemplateControllerSpec // of this generation; its outline if it does not compile
+	revised    revised
+	compiled   *spec.Compiled             // of the running revision
+	spec       *v1.TemplateControllerSpec // of the running revision; its outline if it does not compile
 	filter     *controller.Filter         // of compiled; nil = no filter
 	indexes    []*related.Index           // of spec.related, in its order; recreated for each generation, because all parents are reconciled then
 	named      []schema.GroupVersionKind  // kinds of children that the templates of compiled name: see earlyKinds

@@ -210,7 +210,7 @@ func TestUncompiledSpecIsNotKeptInMemory(t *testing.T) {
 			c.Settle()
 			c.wantAccepted("it is refused", "")
 			e := c.controllers.tracked["a"]
-			if e.spec.Children[0].Template != "" || e.spec.Children[0].Name != "config" {
+			if e.revised.newest.spec.Children[0].Template != "" || e.spec.Children[0].Name != "config" {
 				t.Error("its text is kept")
 			}
 			if e.current == nil {

@@ -39,6 +39,7 @@ type Controller struct {
 	Caches
 
 	Factory *child.Factory // for the children of its parents
+	Rollout *Rollout       // nil = all parents have the revision of this controller
 	// Filter decides which objects are parents; nil = no filter.
 	Filter *Filter
 	Round  int64 // of reconciling all parents: see ParentSummary
@@ -51,6 +52,8 @@ type Definition struct {
 	Name              string // of the TemplateController
 	Manager           string // field manager
 	Generation        int64  // of the TemplateController
+	Revision          string // ID of the revision: see package revision
+	Outdated          bool   // the revision is not that of the latest spec
 	Spec              *v1.TemplateControllerSpec
 	Program           *render.Program
 	Order             *spec.Order             // of spec.children; nil = no dependencies
@@ -286,6 +289,7 @@ type Reader interface {
 	GetDated(ctx context.Context, o request.Location) (*object.Object, time.Time, error)
 	Selected(ctx context.Context, o request.Location, labels, fields string) (bool, error)
 	Each(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error
+	EachMetadata(ctx context.Context, resource schema.GroupVersionResource, labels string, visit func(*object.Object)) error
 }
 
 // Finalizers writes finalizers.

@@ -26,6 +26,7 @@ type facts struct {
 	suspended     bool
 	teardown      bool // see Mode.TeardownOnly
 	gone          bool // the parents' kind is not served
+	kindRevision  string
 	revision      string
 	hasNamespaces bool
 }
@@ -63,7 +64,7 @@ func (c *Controller) State(gone bool) *State {
 	s := &State{
 		facts: facts{
 			generation: c.Generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, teardown: c.TeardownOnly,
-			gone: gone, revision: c.Kind.Revision, hasNamespaces: c.Namespaces != nil,
+			gone: gone, kindRevision: c.Kind.Revision, revision: c.Revision, hasNamespaces: c.Namespaces != nil,
 		},
 		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),
 	}

@@ -51,11 +51,12 @@ type Faults struct {
 
 // Recorded holds the requests that a Server received.
 type Recorded struct {
-	Requests []string // "VERB RESOURCE NAME", prefixed by "USER: " if there is one
-	Events   []string
-	EventsAs []string // users that publish Events
-	Asked    []string // permissions: "USER VERB RESOURCE NAMESPACE"
-	Sought   []string // objects that specs refer to: "RESOURCE NAMESPACE NAME"
+	Requests  []string // "VERB RESOURCE NAME", prefixed by "USER: " if there is one
+	Revisions []string // requests for TemplateRevisions, which are not in Requests: "VERB RESOURCE NAME"
+	Events    []string
+	EventsAs  []string // users that publish Events
+	Asked     []string // permissions: "USER VERB RESOURCE NAMESPACE"
+	Sought    []string // objects that specs refer to: "RESOURCE NAMESPACE NAME"
 }
 
 func newServer(t testing.TB) *Server {
@@ -78,6 +79,11 @@ func (s *Server) Reset() {
 func (s *Server) note(verb string, at request.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
 	if (at.Resource == v1.Resource || at.Resource == v1.NamespacedResource) && verb == "status" {
+		return s.Refuse[text]
+	}
+	deleted := at.Resource.Group == v1.GroupVersion.Group && verb == "get" && s.Objects[at] == nil // asked before its revisions are deleted
+	if at.Resource == v1.RevisionResource || deleted {
+		s.Revisions = append(s.Revisions, text)
 		return s.Refuse[text]
 	}
 	if s.user != "" {

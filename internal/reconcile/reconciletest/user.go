@@ -75,6 +75,11 @@ func (u *asUser) Each(ctx context.Context, resource schema.GroupVersionResource,
 	return u.begin().Each(ctx, resource, namespace, visit)
 }
 
+func (u *asUser) EachMetadata(ctx context.Context, resource schema.GroupVersionResource, selector string, visit func(*object.Object)) error {
+	defer u.end()
+	return u.begin().EachMetadata(ctx, resource, selector, visit)
+}
+
 func (u *asUser) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
 	defer u.end()
 	return u.begin().SetMetadata(ctx, at, m, manager)

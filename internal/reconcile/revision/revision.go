@@ -140,3 +140,8 @@ func Read(o *object.Object) (*v1.TemplateRevision, error) {
 	}
 	return out, nil
 }
+
+// Live returns the part of a spec that is not a revision.
+func Live(of *v1.TemplateControllerSpec) *v1.TemplateControllerSpec {
+	return Merge(of, &v1.TemplateControllerSpec{})
+}

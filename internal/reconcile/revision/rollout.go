@@ -26,6 +26,7 @@ type Parent struct {
 
 // Progress is what the next decision about a rollout depends on.
 type Progress struct {
+	ID    string // of the revision
 	Spec  v1.Rollout
 	State v1.RolloutState
 	// Parents are those that are reconciled: not suspended, and not being deleted.
@@ -82,6 +83,9 @@ func Next(p Progress) (Decision, error) {
 	case p.State.Halted:
 		d.State.Halted, d.State.Message, d.State.Retry = false, "", p.Spec.Retry
 		r.begin(&d, p.State.Step) // the same step again
+		return d, nil
+	case p.State.Step == 0 && p.Spec.Approval == v1.ApprovalRequired && p.Spec.ApprovedRevision != p.ID:
+		d.Reason, d.Message = v1.ReasonApprovalRequired, fmt.Sprintf("no parent has the new revision yet: to approve it, set spec.rollout.approvedRevision to %s", p.ID)
 		return d, nil
 	case p.State.Step == 0 && p.Spec.Paused:
 		d.Reason, d.Message = v1.ReasonRolloutPaused, "spec.rollout.paused is true: no parent has the new revision yet"
@@ -195,7 +199,7 @@ func (r *rollout) follow(d *Decision) {
 		if timeout > 0 && r.State.Started != nil {
 			d.After = r.State.Started.Add(timeout).Sub(r.Now)
 		}
-	case int(r.State.Step) >= len(r.steps):
+	case r.State.Admitted.All:
 		d.Done, d.Reason, d.Message = true, v1.ReasonRolloutComplete, "all parents have the revision"
 	case r.Spec.Paused:
 		d.Reason, d.Message, d.ReadySince = v1.ReasonRolloutPaused, where+"spec.rollout.paused is true", r.ReadySince

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -36,6 +38,11 @@ func Default(spec *v1.TemplateControllerSpec) {
 		}
 	}
 	templateDefaults(spec, defaulting{})
+}
+
+// HistoryLimit returns the number of revisions to keep. A spec that was stored before this field existed has no default.
+func HistoryLimit(spec *v1.TemplateControllerSpec) int {
+	return int(cmp.Or(spec.RevisionHistoryLimit, defaultRevisionHistoryLimit))
 }
 
 // OmitDefaults removes fields of a revision that have their default, so that a new field with a default does not make a new revision.

@@ -17,6 +17,7 @@ import (
 type ParentSummary struct {
 	Generation              int64  // generation of the TemplateController for the reconciliation
 	Ready, Failed           bool   // if neither is set, the parent is waiting
+	Outdated                bool   // the parent has an earlier revision than that of the latest spec
 	Suspended               bool   // the parent is not reconciled; all other fields except Generation are unknown
 	Unobserved              bool   // the children were not read: use the previous counts
 	Reason                  string // of the problem to show, if Failed
@@ -112,7 +113,9 @@ func (c *Counts) Begin(generation int64) {
 }
 
 // updated reports whether a parent was reconciled with the current spec.
-func (c *Counts) updated(t ParentSummary) bool { return t.Generation == c.generation && !t.Suspended }
+func (c *Counts) updated(t ParentSummary) bool {
+	return t.Generation == c.generation && !t.Suspended && !t.Outdated
+}
 
 // RivalOf returns the TemplateController that owned the ready condition of a parent at its last reconciliation, or "".
 func (c *Counts) RivalOf(parent types.NamespacedName) string { return c.ByParent[parent].Rival }

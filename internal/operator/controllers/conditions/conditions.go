@@ -19,7 +19,11 @@ import (
 type Facts struct {
 	// Rejection is why the spec is rejected; nil = it is accepted.
 	Rejection *spec.Rejection
-	Linted    metav1.Condition
+	// Refused is why the latest spec is rejected, while the previous revision runs; nil = it is accepted, or nothing runs.
+	Refused *spec.Rejection
+	// Progressing is the Progressing condition; nil = there is none.
+	Progressing *metav1.Condition
+	Linted      metav1.Condition
 	// Kind is the kind of the parents, KindErr why it cannot be resolved.
 	Kind    kind.Kind
 	KindErr error
@@ -49,6 +53,8 @@ func Of(f Facts) []metav1.Condition {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Ending.Reason, f.Ending.Message
 	case accepted.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
+	case f.Progressing != nil && f.Progressing.Reason == v1.ReasonPreflightFailed:
+		ready.Status, ready.Reason, ready.Message = f.Progressing.Status, f.Progressing.Reason, f.Progressing.Message
 	case f.CRD != nil && f.CRD.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = f.CRD.Status, f.CRD.Reason, f.CRD.Message
 	case watching.Status != metav1.ConditionTrue:
@@ -63,12 +69,18 @@ func Of(f Facts) []metav1.Condition {
 	if f.CRD != nil {
 		all = append(all, *f.CRD)
 	}
+	if f.Progressing != nil {
+		all = append(all, *f.Progressing)
+	}
 	return all
 }
 
 func acceptedCondition(f Facts) metav1.Condition {
 	if f.Rejection != nil {
 		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: f.Rejection.Reason, Message: f.Rejection.Message}
+	}
+	if f.Refused != nil {
+		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: f.Refused.Reason, Message: f.Refused.Message + "; the last accepted revision keeps working"}
 	}
 	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec is valid"}
 }

@@ -1,0 +1,214 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// rolloutStatus is the part of the status of a TemplateController about its revisions.
+type rolloutStatus struct {
+	current, update string
+	preview         *v1.RolloutPreview
+	progress        *metav1.Condition // nil = none
+}
+
+// admit admits the revision of the latest spec, and continues its rollout. What it decides is stored first, and runs after the next sync.
+func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
+	r, s := &l.entry.revised, rolloutStatus{current: l.assembly.rolled.current, update: l.assembly.rolled.update}
+	id := r.newest.id
+	switch {
+	case l.tc.DeletionTimestamp != nil, l.tc.Spec.Suspend, l.assembly.rejection != nil, id == "":
+		s.progress, s.preview = l.pausedProgress(s), l.tc.Status.Preview
+	case s.update == "":
+		err = l.store(ctx, 1, nil)
+		s.current, s.update = id, id
+	case s.update == id && s.current == id:
+		r.preflight = nil
+		r.forgetOthers()
+		if l.tc.Spec.Rollout != nil {
+			s.progress = progressing(v1.ReasonRolloutComplete, "all parents have the revision of the spec")
+		}
+	case s.update == id:
+		err = l.follow(ctx, &s)
+	default:
+		err = l.consider(ctx, &s)
+	}
+	if err != nil {
+		return true, err
+	}
+	l.assembly.rolled = s
+	return false, nil
+}
+
+// pausedProgress returns the Progressing condition while nothing can be rolled out.
+func (l *syncRun) pausedProgress(s rolloutStatus) *metav1.Condition {
+	if s.update == "" || s.current == s.update && l.entry.revised.newest.id == s.update {
+		return nil
+	}
+	return progressing(v1.ReasonRolloutPaused, "the rollout continues once the spec is accepted, and not suspended")
+}
+
+// store stores the revision of the latest spec, and deletes old ones.
+func (l *syncRun) store(ctx context.Context, number int64, state *v1.RolloutState) error {
+	r := &l.entry.revised
+	next, err := revisions.New(r.newest.spec, number, state)
+	if err != nil {
+		return err
+	}
+	if err := l.c.revisions.Put(ctx, l.tc, next); err != nil {
+		return err
+	}
+	r.stored = next
+	if number == 1 {
+		return nil
+	}
+	return l.c.revisions.Prune(ctx, l.tc, spec.HistoryLimit(&l.tc.Spec), next.ID, l.tc.Status.CurrentRevision)
+}
+
+// consider admits the revision of the latest spec once its preflight has passed.
+func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
+	passed, err := l.preflight(ctx, s)
+	if err != nil || !passed {
+		return err
+	}
+	if err := l.readStored(ctx, s.update); err != nil {
+		return err
+	}
+	r, rollout := &l.entry.revised, l.tc.Spec.Rollout
+	number := int64(1)
+	if r.stored != nil {
+		number = r.stored.Number + 1
+	}
+	if rollout == nil || r.newest.id == s.current || l.choice.lost && s.current == s.update { // there is nothing to keep apart
+		if err := l.store(ctx, number, nil); err != nil {
+			return err
+		}
+		s.current, s.update = r.newest.id, r.newest.id
+	} else {
+		var abandoned []v1.Admission
+		if s.current != s.update && r.stored != nil && r.stored.Rollout != nil {
+			abandoned = revision.Abandon(*r.stored.Rollout)
+		}
+		state := revision.Begin(s.current, *rollout, abandoned)
+		if err := l.store(ctx, number, &state); err != nil {
+			return err
+		}
+		s.update = r.newest.id
+	}
+	klog.FromContext(ctx).Info("admitted a new revision", "controller", l.name, "revision", r.newest.id, "number", number)
+	r.readySince = time.Time{}
+	s.progress = progressing(v1.ReasonRollingOut, "the new revision has passed the dry runs")
+	l.c.queue.Add(l.name)
+	return nil
+}
+
+// follow continues the rollout of the revision of the latest spec.
+func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
+	r, rollout := &l.entry.revised, l.tc.Spec.Rollout
+	switch {
+	case rollout == nil, r.stored == nil, r.stored.Rollout == nil:
+		s.current = s.update
+		l.c.queue.Add(l.name)
+		return nil
+	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Admitted.All:
+		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist or was changed: parents that have it are left as they are; change spec.rollout.retry to continue the rollout")
+		return nil
+	case !l.next.ParentsComplete():
+		s.progress = progressing(v1.ReasonRollingOut, "waiting until all parents are known")
+		return nil
+	}
+	d, err := revision.Next(revision.Progress{
+		ID: r.newest.id, Spec: *rollout, State: *r.stored.Rollout, Parents: l.parentsOf(), Now: l.c.clock.Now(), ReadySince: r.readySince,
+	})
+	if err != nil {
+		return err
+	}
+	if d.Changed {
+		next := *r.stored
+		next.Rollout = &d.State
+		if err := l.c.revisions.Put(ctx, l.tc, &next); err != nil {
+			return err
+		}
+		r.stored = &next
+		l.c.queue.Add(l.name)
+		klog.FromContext(ctx).Info("continued a rollout", "controller", l.name, "revision", r.newest.id, "step", d.State.Step, "halted", d.State.Halted)
+	}
+	if d.Done {
+		s.current = s.update
+	}
+	if d.Reason == v1.ReasonApprovalRequired {
+		s.preview = l.preview(ctx)
+	}
+	if d.After > 0 {
+		l.c.queue.AddAfter(l.name, d.After)
+	}
+	r.readySince, s.progress = d.ReadySince, progressing(d.Reason, d.Message)
+	return nil
+}
+
+// parentsOf returns the parents that a rollout counts.
+func (l *syncRun) parentsOf() []revision.Parent {
+	var all []revision.Parent
+	l.next.EachParent(func(o *object.Object) {
+		if !o.Deleting() {
+			all = append(all, revision.Parent{Name: o.Key(), UID: o.UID(), Labels: o})
+		}
+	})
+	l.c.mu.RLock()
+	defer l.c.mu.RUnlock()
+	e, counted := l.entry, all[:0]
+	for _, p := range all {
+		t := e.counts.ByParent[p.Name]
+		p.Updated, p.Ready, p.Failed = t.Generation == e.generation && !t.Outdated, t.Ready, t.Failed
+		if !t.Suspended {
+			counted = append(counted, p)
+		}
+	}
+	return counted
+}
+
+// dropRevisions deletes the revisions of a deleted TemplateController.
+func (c *Controllers) dropRevisions(ctx context.Context, name string) error {
+	c.mu.RLock()
+	e := c.tracked[name]
+	c.mu.RUnlock()
+	if e == nil || c.standby.Load() || e.since.IsZero() {
+		return nil
+	}
+	return c.revisions.Drop(ctx, name, e.uid)
+}
+
+// sweepRevisions deletes the revisions of TemplateControllers that were deleted while no operator was running.
+func (c *Controllers) sweepRevisions(ctx context.Context) error {
+	exist := map[types.UID]bool{}
+	c.Each(func(o *object.Object) { exist[o.UID()] = true })
+	return c.revisions.Sweep(ctx, func(uid types.UID) bool { return exist[uid] })
+}
+
+// sweepOnce calls sweepRevisions once this replica leads, until it succeeds.
+func (c *Controllers) sweepOnce(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-c.leads:
+	}
+	_ = wait.PollUntilContextCancel(ctx, problem.SlowRetry, true, func(ctx context.Context) (bool, error) {
+		err := c.sweepRevisions(ctx)
+		if err != nil {
+			klog.FromContext(ctx).Info("cannot delete the revisions of deleted TemplateControllers, will retry", "reason", problem.PublicReason(err))
+		}
+		return err == nil, nil
+	})
+}

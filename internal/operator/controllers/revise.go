@@ -1,0 +1,199 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// definition is a compiled revision, with the live part of a spec.
+type definition struct {
+	id       string // "" if the spec is rejected
+	spec     *v1.TemplateControllerSpec
+	compiled *spec.Compiled
+}
+
+// revised has the revisions of a TemplateController. Only its sync uses it.
+type revised struct {
+	newest definition             // of the latest spec
+	known  map[string]*definition // the earlier ones that run or have run last, by ID
+	// stored is the TemplateRevision of status.updateRevision, once it was read.
+	stored    *revisions.Revision
+	preflight *preflight // of newest; nil = not needed so far
+	// readySince is for revision.Progress.
+	readySince time.Time
+}
+
+// chosen is the result of the revise step.
+type chosen struct {
+	running definition
+	base    *definition // of the parents that are not admitted; nil = all have running, or it is lost
+	rollout *controller.Rollout
+	lost    bool            // a revision that some parents have is not known
+	refused *spec.Rejection // why the latest spec is rejected, while an earlier revision runs
+}
+
+// revise decides which revision runs: that of the latest spec once it is admitted, and until then the previous one. It reads TemplateRevisions
+// only if not all parents have the revision of the latest spec.
+func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
+	r, current, update := &l.entry.revised, l.tc.Status.CurrentRevision, l.tc.Status.UpdateRevision
+	c := chosen{running: r.newest}
+	if !l.c.standby.Load() && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
+		if c, err = l.choose(ctx, current, update); err != nil {
+			return true, err
+		}
+	}
+	l.choice = c
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	e := l.entry
+	if c.running.id != "" && e.rejection != nil {
+		l.choice.refused = e.rejection
+	}
+	if e.compiled != c.running.compiled {
+		e.compiled, e.spec = c.running.compiled, c.running.spec
+		l.c.renewIndexes(l.name, e)
+	}
+	l.tc.Spec = *c.running.spec
+	return false, nil
+}
+
+// choose is revise while some parents have an earlier revision.
+func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, error) {
+	r := &l.entry.revised
+	live, c := r.newest.spec, chosen{running: r.newest}
+	ran, err := l.defined(ctx, update, live)
+	switch {
+	case err != nil:
+		return c, err
+	case ran != nil:
+		c.running = *ran
+	default: // nothing is known of the revision that all parents have
+		c.lost = true
+		if r.newest.id != "" {
+			c.rollout = &controller.Rollout{}
+		}
+		return c, nil
+	}
+	if current == update {
+		return c, nil
+	}
+	c.rollout = &controller.Rollout{}
+	if err := l.readStored(ctx, update); err != nil || r.stored == nil || r.stored.Rollout == nil {
+		c.lost = true
+		return c, err
+	}
+	if c.rollout.Admitted, c.rollout.Abandoned, err = admittedBy(*r.stored.Rollout); err != nil {
+		return c, err
+	}
+	c.base, err = l.defined(ctx, current, live)
+	c.lost = c.base == nil
+	return c, err
+}
+
+// admittedBy returns the parents that have a revision, and those that are left as they are.
+func admittedBy(state v1.RolloutState) (admitted revision.Admitted, abandoned []revision.Admitted, err error) {
+	if admitted, err = revision.AdmittedBy(state.From, state.Admitted); err != nil {
+		return admitted, nil, fmt.Errorf("the state of the rollout: %w", err)
+	}
+	for _, a := range state.Abandoned {
+		each, err := revision.AdmittedBy(state.From, a)
+		if err != nil {
+			return admitted, nil, fmt.Errorf("the state of the rollout: %w", err)
+		}
+		abandoned = append(abandoned, each)
+	}
+	return admitted, abandoned, nil
+}
+
+// readStored reads the TemplateRevision with the state of the rollout, once. It remains nil if there is none.
+func (l *syncRun) readStored(ctx context.Context, id string) error {
+	r := &l.entry.revised
+	if r.stored != nil && r.stored.ID == id {
+		return nil
+	}
+	stored, err := l.c.revisions.Get(ctx, l.tc, id)
+	if err != nil && !errors.Is(err, revisions.ErrMissing) {
+		return err
+	}
+	r.stored = stored
+	return nil
+}
+
+// defined returns a revision with the live part of a spec. It returns nil if the revision is not known, or invalid with this part.
+func (l *syncRun) defined(ctx context.Context, id string, live *v1.TemplateControllerSpec) (*definition, error) {
+	r := &l.entry.revised
+	if id == r.newest.id {
+		return &r.newest, nil
+	}
+	known := r.known[id]
+	if known != nil && reflect.DeepEqual(revision.Live(known.spec), revision.Live(live)) {
+		return known, nil
+	}
+	if known == nil {
+		stored, err := l.c.revisions.Get(ctx, l.tc, id)
+		if errors.Is(err, revisions.ErrMissing) {
+			return nil, nil //nolint:nilnil // see above
+		}
+		if err != nil {
+			return nil, err
+		}
+		known = &definition{id: id, spec: stored.Spec}
+	}
+	merged := revision.Merge(live, known.spec)
+	pause := queue.WorkerOf(ctx).Pauses()
+	compiled, rejection, _ := spec.CompileWith(pause, l.name, merged)
+	if pause != nil {
+		if err := pause(); err != nil { // the result is undefined
+			return nil, fmt.Errorf("compile a revision of %s: %w", v1.Describe(l.name), err)
+		}
+	}
+	if rejection != nil || l.c.checks.accounts && spec.CheckAccount(merged) != nil {
+		return nil, nil //nolint:nilnil // see above
+	}
+	known = &definition{id, merged, compiled}
+	r.remember(known)
+	return known, nil
+}
+
+// remember keeps a compiled revision.
+func (r *revised) remember(d *definition) {
+	if r.known == nil {
+		r.known = map[string]*definition{}
+	}
+	r.known[d.id] = d
+}
+
+// forgetOthers drops the compiled revisions that no longer run.
+func (r *revised) forgetOthers(ids ...string) {
+	kept := map[string]*definition{}
+	for _, id := range ids {
+		if d := r.known[id]; d != nil {
+			kept[id] = d
+		}
+	}
+	r.known = kept
+}
+
+// progressing returns the Progressing condition.
+func progressing(reason, message string) *metav1.Condition {
+	c := &metav1.Condition{Type: v1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+	switch reason {
+	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound:
+		c.Status = metav1.ConditionFalse
+	case v1.ReasonApprovalRequired, v1.ReasonRolloutPaused:
+		c.Status = metav1.ConditionUnknown
+	}
+	return c
+}

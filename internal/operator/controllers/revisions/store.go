@@ -1,0 +1,207 @@
+// Package revisions stores the revisions of TemplateControllers as TemplateRevisions.
+package revisions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
+)
+
+// ErrMissing means that a TemplateRevision does not exist, or that templater has not written it as it is.
+var ErrMissing = errors.New("the TemplateRevision does not exist, or its seal is not valid")
+
+// Revision is a stored revision.
+type Revision struct {
+	ID     string
+	Number int64
+	// Spec has the fields of the revision, without defaults.
+	Spec    *v1.TemplateControllerSpec
+	Data    []byte // see TemplateRevision
+	Rollout *v1.RolloutState
+	uid     types.UID // of the TemplateRevision; "" = it is not stored yet
+}
+
+// New returns the revision of a spec, which is not stored yet.
+func New(spec *v1.TemplateControllerSpec, number int64, rollout *v1.RolloutState) (*Revision, error) {
+	out := &Revision{Number: number, Spec: revision.Of(spec), Rollout: rollout}
+	text, err := revision.Encode(out.Spec)
+	if err != nil {
+		return nil, err
+	}
+	out.ID = revision.ID(text)
+	out.Data, err = revision.Compress(text)
+	return out, err
+}
+
+// Store reads and writes TemplateRevisions as the operator itself. It is safe for concurrent use.
+type Store struct {
+	Cluster controller.Client
+	Seals   *seal.Ring
+}
+
+func at(name string) request.Location {
+	return request.Location{Resource: v1.RevisionResource, Name: name}
+}
+
+// nameOf returns the name of the TemplateRevision of a TemplateController.
+func nameOf(tc *v1.TemplateController, id string) string {
+	name := tc.Name
+	if tc.Namespace != "" {
+		name = v1.NamespacedRevisionPrefix + tc.Namespace + "." + tc.Name
+	}
+	return revision.Name(name, tc.UID, id)
+}
+
+func ownerOf(tc *v1.TemplateController) v1.RevisionOwner {
+	return v1.RevisionOwner{Namespace: tc.Namespace, Name: tc.Name, UID: tc.UID}
+}
+
+// Get reads a revision of a TemplateController. It returns ErrMissing if it does not exist or is not valid.
+func (s *Store) Get(ctx context.Context, tc *v1.TemplateController, id string) (*Revision, error) {
+	o, err := s.Cluster.Get(ctx, at(nameOf(tc, id)))
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("revision %s: %w", id, ErrMissing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read revision %s of %s: %w", id, v1.Describe(tc.Key()), err)
+	}
+	r, err := revision.Read(o)
+	if err != nil || r.Controller != ownerOf(tc) || !s.Seals.Signed(revision.Sealed(r), r.Seal) {
+		return nil, fmt.Errorf("revision %s: %w", id, ErrMissing)
+	}
+	out := &Revision{Number: r.Revision, Data: r.Data, Rollout: r.Rollout, uid: o.UID()}
+	if out.Spec, out.ID, err = revision.Decode(r.Data); err != nil || out.ID != id {
+		return nil, fmt.Errorf("revision %s: %w", id, ErrMissing)
+	}
+	return out, nil
+}
+
+// Put stores a revision. If it exists, it is replaced.
+func (s *Store) Put(ctx context.Context, tc *v1.TemplateController, r *Revision) error {
+	out := &v1.TemplateRevision{Controller: ownerOf(tc), Revision: r.Number, Data: r.Data, Rollout: r.Rollout}
+	out.Seal = s.Seals.Sign(revision.Sealed(out))
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(out)
+	if err != nil {
+		return fmt.Errorf("revision %s of %s: %w", r.ID, v1.Describe(tc.Key()), err)
+	}
+	name := nameOf(tc, r.ID)
+	label, value := v1.ControllerLabel(tc.Key())
+	metadata := map[string]any{"name": name, "labels": map[string]any{
+		v1.LabelControllerUID: string(tc.UID), v1.LabelRevision: strconv.FormatInt(r.Number, 10), label: value, v1.LabelManagedBy: v1.ManagedBy,
+	}}
+	content["apiVersion"], content["kind"], content["metadata"] = v1.GroupVersion.String(), v1.KindTemplateRevision, metadata
+	if r.uid == "" {
+		metadata["resourceVersion"] = "1"
+	} else {
+		metadata["uid"] = string(r.uid)
+	}
+	after, err := s.Cluster.Apply(ctx, at(name), object.Append(nil, content), store.Writer)
+	if r.uid == "" && (apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err)) { // it was used before
+		there, getErr := s.Cluster.Get(ctx, at(name))
+		if getErr != nil {
+			return fmt.Errorf("read revision %s of %s: %w", r.ID, v1.Describe(tc.Key()), getErr)
+		}
+		delete(metadata, "resourceVersion")
+		metadata["uid"] = string(there.UID())
+		after, err = s.Cluster.Apply(ctx, at(name), object.Append(nil, content), store.Writer)
+	}
+	if err != nil {
+		return fmt.Errorf("write revision %s of %s: %w", r.ID, v1.Describe(tc.Key()), err)
+	}
+	r.uid = after.UID()
+	return nil
+}
+
+// stored is a TemplateRevision in a list.
+type stored struct {
+	name   string
+	uid    types.UID
+	number int64
+	owner  types.UID
+}
+
+func (s *Store) list(ctx context.Context, selector string) (all []stored, err error) {
+	err = s.Cluster.EachMetadata(ctx, v1.RevisionResource, selector, func(o *object.Object) {
+		number, _ := strconv.ParseInt(o.Get(v1.LabelRevision), 10, 64)
+		all = append(all, stored{o.Name(), o.UID(), number, types.UID(o.Get(v1.LabelControllerUID))})
+	})
+	return all, err
+}
+
+func (s *Store) delete(ctx context.Context, all []stored) error {
+	for _, r := range all {
+		if err := s.Cluster.Delete(ctx, at(r.name), request.Deletion{UID: r.uid}); err != nil && !apierrors.IsConflict(err) {
+			return fmt.Errorf("delete TemplateRevision %s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// Prune deletes the oldest revisions of a TemplateController beyond a number, except for those in keep.
+func (s *Store) Prune(ctx context.Context, tc *v1.TemplateController, most int, keep ...string) error {
+	all, err := s.list(ctx, v1.LabelControllerUID+"="+string(tc.UID))
+	if err != nil || len(all) <= most {
+		return err
+	}
+	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(a.number, b.number) })
+	old := slices.DeleteFunc(all[:len(all)-most], func(r stored) bool {
+		return slices.ContainsFunc(keep, func(id string) bool { return r.name == nameOf(tc, id) })
+	})
+	return s.delete(ctx, old)
+}
+
+// Drop deletes the revisions of a TemplateController with that UID, if the API server confirms that it is deleted.
+func (s *Store) Drop(ctx context.Context, key string, uid types.UID) error {
+	all, err := s.list(ctx, v1.LabelControllerUID+"="+string(uid))
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	now, err := s.Cluster.Get(ctx, store.At(key))
+	if err == nil && now.UID() == uid || err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	return s.delete(ctx, all)
+}
+
+// Sweep deletes the revisions of TemplateControllers that were deleted while no operator was running. exists reports whether a
+// TemplateController with that UID is known.
+func (s *Store) Sweep(ctx context.Context, exists func(types.UID) bool) error {
+	all, err := s.list(ctx, "")
+	if err != nil {
+		return err
+	}
+	dropped := map[types.UID]bool{}
+	for _, r := range all {
+		if exists(r.owner) || dropped[r.owner] {
+			continue
+		}
+		dropped[r.owner] = true
+		o, err := s.Cluster.Get(ctx, at(r.name))
+		if err != nil {
+			return err
+		}
+		whole, err := revision.Read(o)
+		if err != nil {
+			return err
+		}
+		if err := s.Drop(ctx, v1.Key(whole.Controller.Namespace, whole.Controller.Name), r.owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
