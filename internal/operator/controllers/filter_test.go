@@ -130,6 +130,7 @@ func TestRejectedSpecIsReportedOnFilteredParents(t *testing.T) {
 			c.KubectlApply(with(t, managedApp, "'yes'", "'no'", "name: one", "name: two"))
 			c.Settle()
 			c.KubectlApply(invalid(t, reconciletest.Filtered(t, row.filter)))
+			c.loseRevisions()
 			for _, restarted := range []bool{false, true} {
 				if restarted {
 					c.start()

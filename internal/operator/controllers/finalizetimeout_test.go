@@ -52,7 +52,11 @@ func TestFinalizeTimeoutRestartsAfterInterruption(t *testing.T) {
 			func(_ *testing.T, c *cluster) { c.start() },
 		},
 		"the spec is rejected": {
-			func(t *testing.T, c *cluster) { applies(c, with(t, manifest(t, ""), "{{ end }}", "")) },
+			func(t *testing.T, c *cluster) {
+				c.KubectlApply(with(t, manifest(t, ""), "{{ end }}", ""))
+				c.loseRevisions()
+				c.Run()
+			},
 			func(t *testing.T, c *cluster) { applies(c, manifest(t, "")) },
 		},
 		"a permission is missing": {

@@ -117,6 +117,7 @@ func TestParentsDeletedWhileRejectedAreNotCounted(t *testing.T) {
 	c.Settle()
 	c.syncedCounts()
 	c.KubectlApply(invalid(t, apps))
+	c.loseRevisions()
 	c.Settle()
 	two := one
 	two.Name = "two"
@@ -169,6 +170,7 @@ func TestParentsReadyNamesFailedParents(t *testing.T) {
 		t.Errorf("during an update: condition\n%s, want\n%s", got, failed)
 	}
 	c.KubectlApply(invalid(t, apps))
+	c.loseRevisions()
 	c.Settle()
 	if got, want := c.parentsReady(), "False NotAccepted: 5 parents are not reconciled until the spec is accepted"; got != want {
 		t.Errorf("rejected: condition\n%s, want\n%s", got, want)
@@ -204,13 +206,13 @@ func TestStatusNamesFailingParents(t *testing.T) {
 	}
 }
 
-func TestRejectedSpecFailsItsParents(t *testing.T) {
+func TestRejectedSpecFailsParentsOnlyWithoutRevision(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Settle()
 	for _, step := range []struct{ why, spec, want string }{
-		{"a broken edit", invalid(t, apps), "total 1, ready 0, failed 1"},
+		{"a broken edit: the previous revision keeps working", invalid(t, apps), "total 1, ready 1, failed 0"},
 		{"its correction", apps, "total 1, ready 1, failed 0"},
 	} {
 		c.KubectlApply(step.spec)
@@ -220,8 +222,7 @@ func TestRejectedSpecFailsItsParents(t *testing.T) {
 		}
 	}
 	c.KubectlApply(invalid(t, apps))
-	c.Settle()
-	c.start()
+	c.loseRevisions()
 	c.Settle()
 	c.Clock.SetTime(c.Clock.Now().Add(2 * recountTime))
 	if got, want := c.parentCounts(), "total 1, ready 0, failed 1"; got != want {

@@ -79,7 +79,8 @@ func TestOrphanChildrenOutliveTemplateController(t *testing.T) {
 		"Orphan, and the spec is broken":                    {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, withTemplate(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
 		"Orphan of an entry that has another name now":      {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
 		"prunePolicy of an entry that has another name now": {withTemplate(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"the entry says so no longer":                       {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
+		"an accepted edit says so no longer":                {withTemplate(t, apps, "deletionPolicy: Orphan"), apps, []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
+		"a broken edit says so no longer":                   {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := deletedWithChildren(t, row.before, row.after, false)

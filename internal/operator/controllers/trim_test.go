@@ -140,7 +140,7 @@ func TestRejectedForMemoryIsReadWhenMemoryIsFree(t *testing.T) {
 		t.Fatal("there is no child")
 	}
 	c.KubectlApply(large("b", 70))
-	wantRequests(t, "it grows beyond what is left", c.Settle(), "team:deployer: status apps a")
+	wantRequests(t, "it grows beyond what is left", c.Settle())
 	c.wantAccepted("b has no room", "a")
 	c.start()
 	wantRequests(t, "a restart", c.Settle(), "get templatecontrollers a")
@@ -148,7 +148,7 @@ func TestRejectedForMemoryIsReadWhenMemoryIsFree(t *testing.T) {
 
 	compiled := c.compilations()
 	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "a"})
-	wantRequests(t, "there is room", c.Settle(), "get templatecontrollers b", "team:deployer: status apps a")
+	wantRequests(t, "there is room", c.Settle(), "get templatecontrollers b")
 	c.wantAccepted("b has room", "b")
 	if now := c.Find("configmaps", "a"); now == nil || now.GetUID() != child.GetUID() {
 		t.Error("the child was deleted meanwhile")

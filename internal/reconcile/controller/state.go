@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
@@ -21,12 +22,11 @@ type State struct {
 
 // facts is the part of the state that does not depend on caches.
 type facts struct {
-	generation    int64
-	round         uint32 // of the seals
+	spec          *v1.TemplateControllerSpec // compared by identity: a revision that keeps running has the same spec
+	round         uint32                     // of the seals
 	suspended     bool
 	teardown      bool // see Mode.TeardownOnly
 	gone          bool // the parents' kind is not served
-	kindRevision  string
 	revision      string
 	hasNamespaces bool
 }
@@ -63,8 +63,8 @@ func (s entryState) equal(other entryState) bool {
 func (c *Controller) State(gone bool) *State {
 	s := &State{
 		facts: facts{
-			generation: c.Generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, teardown: c.TeardownOnly,
-			gone: gone, kindRevision: c.Kind.Revision, revision: c.Revision, hasNamespaces: c.Namespaces != nil,
+			spec: c.Spec, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, teardown: c.TeardownOnly,
+			gone: gone, revision: c.Kind.Revision, hasNamespaces: c.Namespaces != nil,
 		},
 		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),
 	}
