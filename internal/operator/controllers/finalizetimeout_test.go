@@ -54,8 +54,10 @@ func TestFinalizeTimeoutRestartsAfterInterruption(t *testing.T) {
 		"the spec is rejected": {
 			func(t *testing.T, c *cluster) {
 				c.KubectlApply(with(t, manifest(t, ""), "{{ end }}", ""))
+				c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 				c.loseRevisions()
 				c.Run()
+				c.Deliver()
 			},
 			func(t *testing.T, c *cluster) { applies(c, manifest(t, "")) },
 		},

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
 )
 
 func TestStateEqual(t *testing.T) {
@@ -15,7 +17,7 @@ func TestStateEqual(t *testing.T) {
 		"only the other runs":      {nil, &State{}, false},
 		"only the one runs":        {&State{}, nil, false},
 		"both run alike":           {&State{}, &State{}, true},
-		"another generation":       {&State{facts: facts{generation: 1}}, &State{facts: facts{generation: 2}}, false},
+		"another spec":             {&State{facts: facts{spec: &v1.TemplateControllerSpec{}}}, &State{facts: facts{spec: &v1.TemplateControllerSpec{}}}, false},
 		"namespaces have failed":   {&State{namespaces: cacheState{failures: 1}}, &State{}, false},
 		"other parents":            {&State{parents: map[string]cacheState{"": {}}}, &State{}, false},
 		"parents have failed":      {&State{parents: map[string]cacheState{"": {failures: 1}}}, &State{parents: map[string]cacheState{"": {}}}, false},
