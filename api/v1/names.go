@@ -69,6 +69,10 @@ const (
 	AnnotationCleanupSincePrefix = "cleanup-since.templater.dev/"
 	// AnnotationSkipFinalize, if "true", skips the cleanup of a parent that is being deleted: the finalizer is removed immediately.
 	AnnotationSkipFinalize = "templater.dev/skip-finalize"
+	// AnnotationSuspend, if "true", suspends a parent: nothing is created, changed or deleted for it until the annotation has another value.
+	AnnotationSuspend = "templater.dev/suspend"
+	// AnnotationReconcileAt reconciles a parent immediately when it is set to a new value, for example the time. It also ends backoff.
+	AnnotationReconcileAt = "templater.dev/reconcile-at"
 	// AnnotationOrder is the level of a child in the dependency graph of spec.children; level 0 has no dependencies and no annotation.
 	// It is only set with finalize.order Reverse.
 	AnnotationOrder = "templater.dev/order"

@@ -120,8 +120,9 @@ type ParentCounts struct {
 	// Always set.
 	// +optional
 	Updated int64 `json:"updated"`
-	// Parents that are not reconciled because spec.suspend is true. They do not
-	// count as ready, failed, waiting or updated. Always set.
+	// Parents that are not reconciled because spec.suspend is true, or because of
+	// their annotation templater.dev/suspend. They do not count as ready, failed,
+	// waiting or updated. Always set.
 	// +optional
 	Suspended int64 `json:"suspended"`
 }

@@ -14,9 +14,9 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.spec.watch.kind`
 // +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents.total`
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.parents.updated`
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.parents.failed`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.parents.updated`,priority=1
 // +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters: it becomes the value of a label on each child"
@@ -57,9 +57,9 @@ type TemplateControllerList struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.spec.watch.kind`
 // +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents.total`
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.parents.updated`
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.parents.failed`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.parents.updated`,priority=1
 // +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 60",message="metadata.name must be at most 60 characters: it is part of a finalizer on each parent"

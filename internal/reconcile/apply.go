@@ -22,6 +22,7 @@ import (
 type applier struct {
 	*convergence
 	events *childEvents
+	failed []failedWrite
 	// asked is whether the parent has been read from the API server, and exists whether that confirmed that this parent exists.
 	asked, exists bool
 }
@@ -29,22 +30,33 @@ type applier struct {
 // childEvents are changes of children that no condition reports afterwards.
 type childEvents struct{ pruned, recreated, corrected []string }
 
-// run executes the plan. Deletions come last, and only if all other writes have succeeded.
+// run executes the plan. Updates are not sent if a write that they depend on has failed. Deletions come last, and only if all other writes
+// have succeeded; those that replace objects only need the writes that they depend on.
 func (a *applier) run(ctx context.Context) {
 	defer a.recordEvents()
-	before := len(a.problems)
+	defer a.reportStopped()
 	for i := 0; i < len(a.plan.Apply); i++ { // proceed may append
-		if action := a.plan.Apply[i]; action.Verb == plan.Seal {
+		action := a.plan.Apply[i]
+		switch {
+		case action.Verb == plan.Seal:
 			a.reseal(ctx, action.Live)
-		} else if issue := a.applyChild(ctx, action); issue != nil {
-			a.problems = append(a.problems, issue)
+		case action.Verb == plan.Update && a.cause(action.Wanted) != nil:
+		default:
+			if issue := a.applyChild(ctx, action); issue != nil {
+				a.fail(action.Wanted.Entry, action.Verb, issue)
+			}
 		}
 	}
-	if len(a.problems) > before {
-		return
-	}
+	applied := len(a.failed) == 0
 	for _, action := range a.plan.Remove {
-		if issue := a.remove(ctx, action); issue != nil {
+		w := action.Live.Wanted
+		if !applied && !a.mayReplace(w) {
+			continue
+		}
+		switch issue := a.remove(ctx, action); {
+		case issue != nil && w != nil:
+			a.fail(w.Entry, action.Verb, issue)
+		case issue != nil:
 			a.problems = append(a.problems, issue)
 		}
 		if a.deletions.postponed {

@@ -7,6 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -16,7 +17,7 @@ import (
 //
 // The timeout runs only while each reconciliation of this process is a full attempt with current data; otherwise it starts over. It only
 // compares two times of the API server: that of the first attempt, recorded on the parent, and that of a new response. Local time only
-// determines when to check. Before the release, the TemplateController is read, because it may have just been suspended.
+// determines when to check. Before the release, the parent and the TemplateController are read, because one may have just been suspended.
 type timeout struct{ *cleanup }
 
 // check reports whether the cleanup has been attempted for longer than the timeout. If not, it returns when to reconcile again; 0 means on the
@@ -73,7 +74,8 @@ func (t timeout) beginAttempt(ctx context.Context, limit time.Duration) time.Dur
 	return limit
 }
 
-// serverTime reads the parent and returns the Date header of the response. It returns false if there is none, or if the parent was replaced.
+// serverTime reads the parent and returns the Date header of the response. It returns false if there is none, or if the parent was replaced
+// or suspended.
 func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	now, date, err := t.Cluster.GetDated(ctx, t.LocateParent(t.key))
 	switch {
@@ -86,7 +88,7 @@ func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 		t.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; check for a proxy that removes it", problem.RetryOnChange)
 		return time.Time{}, false
 	}
-	return date, now.UID() == t.parent.UID() && now.Annotation(t.sinceKey()) == t.parent.Annotation(t.sinceKey())
+	return date, now.UID() == t.parent.UID() && !plan.IsSuspended(now) && now.Annotation(t.sinceKey()) == t.parent.Annotation(t.sinceKey())
 }
 
 // sinceKey and since are the key and value of the annotation that records when the cleanup was first attempted.

@@ -88,6 +88,9 @@ func (m missingParent) run(ctx context.Context) Result {
 		klog.FromContext(ctx).V(2).Info("keeping the children of a missing parent: a watch failed, so the cache may be out of date, will retry", "controller", m.Name, "parent", m.key.Parent.String(), "children", len(children))
 		return Result{Retry: problem.RetrySlow}
 	}
+	if m.suspended() {
+		return Result{} // an event reports when it is resumed
+	}
 	left, mayExist := m.r.Absences.Left(m.key), m.Selective()
 	if left > 0 && !mayExist {
 		return Result{After: left}
@@ -117,6 +120,16 @@ func (m missingParent) mayHoldFinalizer() bool {
 		m.Filter.Forget(m.key.Parent)
 	}
 	return m.MayHold && m.Selective() && (excluded == nil || excluded.HasFinalizer(m.Finalizer))
+}
+
+// suspended reports whether the watch shows a suspended object of that name. The filter or the namespaceSelector excludes it.
+func (m missingParent) suspended() bool {
+	cache := m.ParentCache(m.key.Parent.Namespace)
+	if cache == nil {
+		return false
+	}
+	there := cache.Get(m.key.Parent)
+	return there != nil && plan.IsSuspended(there)
 }
 
 // replaced prunes the children of a parent that exists without matching. It also collects the children of an earlier parent of that name, once
@@ -168,6 +181,10 @@ func (m missingParent) collect(ctx context.Context, children []*child.Live, pres
 // pruneUnmatched prunes or orphans these children of a parent that no longer matches, according to their prunePolicy, and removes the parent's
 // finalizer.
 func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Live) Result {
+	if plan.IsSuspended(m.parent) {
+		klog.FromContext(ctx).V(2).Info("keeping the children of a suspended parent that may no longer match, will retry", "controller", m.Name, "parent", m.key.Parent.String())
+		return Result{Retry: problem.RetrySlower} // a watch of the parents that match does not report when it is resumed
+	}
 	matches, err := m.Matches(ctx, m.parent)
 	switch {
 	case err != nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
@@ -122,7 +123,7 @@ func (rec *reconciliation) reconcile(ctx context.Context) Result {
 	deleting := rec.parent.Deleting()
 	switch {
 	case deleting && !rec.parent.HasFinalizer(rec.Finalizer):
-		rec.r.Controllers.Count(rec.key, status.ParentSummary{Generation: rec.Generation, Unobserved: true})
+		rec.r.Controllers.Count(rec.key, status.ParentSummary{Generation: rec.Generation, Suspended: plan.IsSuspended(rec.parent), Unobserved: true})
 		return Result{} // the garbage collector deletes the children
 	case rec.TeardownOnly && !deleting && !rec.ReportsRejection:
 		return Result{}
@@ -131,6 +132,9 @@ func (rec *reconciliation) reconcile(ctx context.Context) Result {
 	defer rec.inputs.memory.Close()
 	defer rec.fillReport()
 	rec.inputs.budget.Begin(&rec.inputs.memory)
+	if plan.IsSuspended(rec.parent) {
+		return rec.suspend(ctx)
+	}
 	if rec.TeardownOnly && !deleting {
 		rec.status.reportRejection(ctx)
 		return rec.result()
@@ -146,6 +150,22 @@ func (rec *reconciliation) reconcile(ctx context.Context) Result {
 		return Result{} // the parent is enqueued when the initial list is complete
 	}
 	return rec.reconcileChildren(ctx)
+}
+
+// suspend reports that the parent is suspended, and drops what would cause requests or continue a timeout. Nothing else is done: an event
+// reports when the parent is resumed. A deletion with --cascade=orphan is noted, because nothing else may show it by then.
+func (rec *reconciliation) suspend(ctx context.Context) Result {
+	rec.r.Attempts.End(rec.key)
+	rec.r.Logs.Forget(rec.key)
+	if rec.parent.Deleting() && (orphaning{rec}).requested() && !rec.noted(noteOrphan) {
+		rec.note(ctx, noteOrphan)
+	}
+	rec.status.reportSuspension(ctx)
+	if rec.problems.Retry() != problem.RetryOnChange { // something could not be written
+		return rec.result()
+	}
+	rec.r.Waiting.Forget(rec.key)
+	return Result{Outcome: record.Skipped}
 }
 
 // reconcileChildren reconciles a parent that is not being deleted, and its children.

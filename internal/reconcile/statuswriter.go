@@ -79,6 +79,15 @@ func (s *statusWriter) reportRejection(ctx context.Context) {
 	s.publish(ctx, s.own(), &status.ParentSummary{Failed: true, Unobserved: true})
 }
 
+// reportSuspension sets the ready condition of a suspended parent. The rest of its status is kept, and no Event is published.
+func (s *statusWriter) reportSuspension(ctx context.Context) {
+	s.problems = append(s.problems, &problem.Problem{
+		Reason: v1.ReasonSuspended, Waiting: true,
+		Message: "the annotation " + v1.AnnotationSuspend + " is \"true\": nothing is created, changed or deleted until it is removed",
+	})
+	s.publish(ctx, s.own(), &status.ParentSummary{Generation: s.Generation, Suspended: true, Unobserved: true})
+}
+
 // Deletion is the ready condition of parents whose TemplateController is deleted.
 type Deletion struct {
 	Message     string
@@ -126,7 +135,7 @@ func (s *statusWriter) update(ctx context.Context, content map[string]any, summa
 			s.writeConditionOnly(ctx, v)
 		}
 	}
-	if summary.Failed = s.failed(); summary.Failed {
+	if summary.Failed = s.failed() && !summary.Suspended; summary.Failed {
 		summary.Reason = s.problems.First().Reason
 	}
 	summary.Ready = v.Status == "True" && !summary.Failed

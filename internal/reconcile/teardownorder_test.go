@@ -153,7 +153,7 @@ func TestRejectionIsReportedWhileOthersProgress(t *testing.T) {
 	c := settled(t, finishing(t, mapOf("first"), mapOf("next", "dependsOn: [first]"), mapOf("refused")))
 	c.Refuse["create configmaps refused"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "the deletion", c.Run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps next", "create configmaps refused")
+	wantRequests(t, "the deletion", c.Run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps refused", "create configmaps next")
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False Child") || !strings.Contains(got, "ConfigMap ns/refused") {
 		t.Errorf("ready condition %q", got)
 	}

@@ -230,3 +230,37 @@ metadata: {name: gone, labels: {templater.dev/controller: apps, templater.dev/ch
 		t.Errorf("ready %v, yet to do (-want +got):\n%s", c.Ready, diff)
 	}
 }
+
+// The children of a suspended parent are shown, and nothing is pending except its condition.
+func TestTreeOfSuspendedParent(t *testing.T) {
+	_, c := grown(t, `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: map
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: new}}
+---
+apiVersion: example.org/v1
+kind: App
+metadata: {name: one, namespace: ns, uid: u, annotations: {templater.dev/suspend: "true"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: old
+  namespace: ns
+  labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}
+  ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]
+`)
+	want := []Object{{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "old", State: "is left unchanged: its parent is suspended"}}
+	if len(c.Pending) > 0 || c.Ready || c.Reason != "Suspended" || len(c.Errors) > 0 {
+		t.Errorf("tree %+v", c)
+	}
+	if diff := cmp.Diff(want, c.Children[0].Objects); diff != "" {
+		t.Errorf("children (-want +got):\n%s", diff)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -21,11 +22,12 @@ import (
 type eventHandler struct {
 	*registry
 
-	requeuer  *requeuer
-	checks    *checks
-	watches   watcher
-	departed  *child.Departed
-	orphaning *queue.OrphaningParents
+	requeuer *requeuer
+	checks   *checks
+	watches  watcher
+	departed *child.Departed
+	history  *queue.History
+	waiting  *permissions.Waiting
 	// patience is lossPatience, except in tests.
 	patience time.Duration
 }
@@ -76,6 +78,7 @@ func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
 		key := queue.Key{Controller: controller, Parent: name}
 		h.noteOrphaning(key, o)
 		if controller != event.Writer {
+			h.endBackoff(key, event)
 			h.requeuer.parents.Add(key)
 		}
 	}
@@ -85,7 +88,19 @@ func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
 // next reconciliation.
 func (h *eventHandler) noteOrphaning(key queue.Key, parent *object.Object) {
 	if parent.HasFinalizer(v1.ParentFinalizer(key.Controller)) && plan.CascadesOrphan(parent) {
-		h.orphaning.Note(key, parent.UID())
+		h.history.Orphaning.Note(key, parent.UID())
+	}
+}
+
+// endBackoff ends all backoff of a parent whose annotation templater.dev/reconcile-at has a new value.
+func (h *eventHandler) endBackoff(key queue.Key, event watch.Event) {
+	if event.New == nil || event.Old == nil {
+		return
+	}
+	if at := event.New.Annotation(v1.AnnotationReconcileAt); at != "" && at != event.Old.Annotation(v1.AnnotationReconcileAt) {
+		h.requeuer.parents.Forget(key)
+		h.waiting.Forget(key)
+		h.history.Breaker.Forget(key)
 	}
 }
 

@@ -2,15 +2,21 @@ package controllers
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
@@ -134,5 +140,66 @@ func TestLossDelayAppliesOnlyToUnexpectedDeletions(t *testing.T) {
 		if got := c.controllers.lossDelay(row.event) > 0; got != row.later {
 			t.Errorf("%s: missed later: %v, want %v", why, got, row.later)
 		}
+	}
+}
+
+func TestReconcileAtEndsBackoff(t *testing.T) {
+	webhook := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+	denied := denial("system:serviceaccount:templater-system:templater", "patch", "configmaps", `in the namespace "ns"`)
+	for _, row := range []struct {
+		why    string
+		err    error
+		at     string // value of the annotation before
+		change func(o *unstructured.Unstructured)
+		ended  bool
+	}{
+		{"a rejected write", webhook, "", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{v1.AnnotationReconcileAt: "1"}) }, true},
+		{"a missing permission", denied, "", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{v1.AnnotationReconcileAt: "1"}) }, true},
+		{"another value", webhook, "1", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{v1.AnnotationReconcileAt: "2"}) }, true},
+		{"the same value", webhook, "1", func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"edited": "yes"}) }, false},
+		{"no value", webhook, "1", func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }, false},
+		{"another annotation", webhook, "", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"edited": "yes"}) }, false},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := newCluster(t)
+			c.NoReviews = true
+			c.Refuse["create configmaps a"] = row.err
+			c.KubectlApply(apps)
+			c.KubectlApply(newApp(withChildren("a")))
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
+				if row.at != "" {
+					o.SetAnnotations(map[string]string{v1.AnnotationReconcileAt: row.at})
+				}
+			})
+			for range 20 {
+				c.Run()
+				c.Advance(time.Hour)
+			}
+			c.Run()
+			reconciletest.Take(c.ParentQueue)
+			key := keyOf("apps", "one")
+			failures := c.shared.failures.NumRequeues(key)
+			c.KubectlEdit(one, row.change)
+			if got := reconciletest.Take(c.ParentQueue); !slices.Equal(got, []string{"apps/one"}) {
+				t.Errorf("enqueued %v, want the parent", got)
+			}
+			left := c.shared.failures.NumRequeues(key) + lengths(t, c.shared.waiting, "of")
+			if before := failures + lengths(t, c.shared.waiting, "of"); !row.ended && (left != before || left == 0) || row.ended && left != 0 {
+				t.Errorf("%d failures and waits are left of %d", left, before)
+			}
+		})
+	}
+}
+
+func TestReconcileAtEndsLoopBackoff(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	key := keyOf("apps", "one")
+	c.shared.Breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{v1.AnnotationReconcileAt: "1"}) })
+	if c.shared.Breaker.Knows(key) {
+		t.Error("the backoff of a loop has not ended")
 	}
 }

@@ -139,7 +139,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		registry: c.registry, requeuer: c.requeuer, checks: c.checks, reconcilers: s.reconcilers, grace: s.grace,
 		deleter: &deletion.Deleter{Clock: o.Clock, Queue: s.controllers, Controllers: parents, RequireAccount: o.RequireServiceAccount},
 	}
-	c.eventHandler = &eventHandler{registry: c.registry, requeuer: c.requeuer, checks: c.checks, departed: departed, orphaning: s.Orphaning, patience: lossPatience}
+	c.eventHandler = &eventHandler{registry: c.registry, requeuer: c.requeuer, checks: c.checks, departed: departed, history: s.History, waiting: s.waiting, patience: lossPatience}
 	c.logs = podlogs.New(podlogs.Options{
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
 		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, queue.Cost(took, 0)) },

@@ -250,3 +250,21 @@ func TestReplacedChildDoesNotBlockDeletion(t *testing.T) {
 		t.Error("an object of somebody else was deleted")
 	}
 }
+
+func TestDeletedControllerKeepsChildrenOfSuspendedParents(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
+	c.KubectlApply(newApp(withChildren("a")))
+	c.PutWithUID(newApp(withName("two"), withChildren("b")), "uid-two")
+	c.Settle()
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{v1.AnnotationSuspend: "true"}) })
+	c.Settle()
+	c.KubectlDelete(appsController, metav1.DeletePropagationBackground)
+	c.Settle()
+	if c.Find("configmaps", "a") == nil || c.Find("configmaps", "b") != nil || c.Find("templatecontrollers", "apps") != nil {
+		t.Error("a child of the suspended parent is deleted, or another one or the TemplateController is left")
+	}
+	if got, want := c.Condition("apps", "one", "Ready"), "Unknown TemplateControllerDeleted: TemplateController apps was deleted, so this object is no longer reconciled; its children are kept"; got != want {
+		t.Errorf("ready condition\n%s, want\n%s", got, want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
@@ -244,4 +245,21 @@ func TestParentsReadyWaitsForParents(t *testing.T) {
 		t.Errorf("all children are ready: condition\n%s, want\n%s", got, want)
 	}
 	wantRequests(t, "a second run", c.Settle())
+}
+
+func TestSuspendedParentsAreCounted(t *testing.T) {
+	c := begun(t, apps, app)
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{v1.AnnotationSuspend: "true"}) })
+	c.Settle()
+	if got, want := c.syncedCounts(), "total 1 ready 0 failed 0 waiting 0 updated 0 suspended 1"; got != want {
+		t.Errorf("counts\n%s, want\n%s", got, want)
+	}
+	if got, want := c.parentsReady(), "True ParentsReady: 0 ready, 1 suspended"; got != want {
+		t.Errorf("condition\n%s, want\n%s", got, want)
+	}
+	c.KubectlApply(invalid(t, apps))
+	c.Settle()
+	if got, want := c.syncedCounts(), "total 1 ready 0 failed 0 waiting 0 updated 0 suspended 1"; got != want {
+		t.Errorf("rejected spec: counts\n%s, want\n%s", got, want)
+	}
 }

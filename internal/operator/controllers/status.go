@@ -90,7 +90,7 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 		if !known.complete {
 			total = max(status.Parents.Total, tc.Status.Parents.Total)
 		}
-		status.Parents, status.Failing = v1.ParentCounts{Total: total, Failed: total}, nil
+		status.Parents, status.Failing = rejectedCounts(total, e, next), nil
 		status.Children.Total = max(status.Children.Total, tc.Status.Children.Total)
 	}
 	for gk, version := range e.childKinds {
@@ -123,6 +123,15 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	}
 	w.setAccessConditions(tc, &status, next, left)
 	return status
+}
+
+// rejectedCounts returns the counts of the parents while the spec is rejected: all have failed, except suspended ones if parents are counted.
+func rejectedCounts(total int64, e *tracked, next *controller.Controller) v1.ParentCounts {
+	var suspended int64
+	if next != nil && next.ReportsRejection {
+		suspended = min(e.counts.Parents.Suspended, total)
+	}
+	return v1.ParentCounts{Total: total, Failed: total - suspended, Suspended: suspended}
 }
 
 // knownParents describes the parents in the caches.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -61,6 +62,20 @@ func (g *Dependencies) nearest(entry string, d *child.Desired, judge *readiness.
 // Blocks reports whether a child template waits for another one.
 func (g *Dependencies) Blocks(entry string) bool {
 	return g != nil && slices.ContainsFunc(g.blocked, func(c blockedEntry) bool { return c.entry == entry })
+}
+
+// sort moves the writes of each child template behind those of its dependencies.
+func (g *Dependencies) sort(writes []Action) {
+	if g == nil {
+		return
+	}
+	level := func(a Action) int {
+		if a.Wanted == nil {
+			return 0
+		}
+		return g.order.Level(a.Wanted.Entry.Name)
+	}
+	slices.SortStableFunc(writes, func(a, b Action) int { return cmp.Compare(level(a), level(b)) })
 }
 
 // Keeps reports whether an object is kept although it is not desired: its child template is blocked, or a blocked child template that is not

@@ -36,7 +36,7 @@ type Action struct {
 
 // Plan has the writes that turn the live children into the desired ones.
 type Plan struct {
-	// Apply has all actions except Delete. They come first.
+	// Apply has all actions except Delete. They come first. Those of a child template come after those of its dependencies.
 	Apply []Action
 	// Remove has the deletions, for after all of Apply has succeeded.
 	Remove []Action
@@ -85,6 +85,7 @@ func Make(in Input) Plan {
 			in.prune(&p, l)
 		}
 	}
+	in.Dependencies.sort(p.Apply)
 	return p
 }
 

@@ -21,6 +21,11 @@ func CascadesOrphan(o *object.Object) bool {
 // SkipsFinalize reports whether an annotation requests to delete an object without finalization.
 func SkipsFinalize(o *object.Object) bool { return o.Annotation(v1.AnnotationSkipFinalize) == "true" }
 
+// IsSuspended reports whether an annotation suspends a parent. Skipping its finalization takes precedence.
+func IsSuspended(o *object.Object) bool {
+	return o.Annotation(v1.AnnotationSuspend) == "true" && (!o.Deleting() || !SkipsFinalize(o))
+}
+
 // IsFinal reports whether a child is one of spec.finalize.children.
 func IsFinal(s *v1.TemplateControllerSpec, l *child.Live) bool {
 	return child.Entries(spec.Finals(s)).Have(l.Entry)

@@ -132,3 +132,24 @@ func TestFinalsSelectsFinalizeChildren(t *testing.T) {
 		t.Errorf("got %v of %v", got, all)
 	}
 }
+
+func TestIsSuspended(t *testing.T) {
+	for _, row := range []struct {
+		why, metadata string
+		want          bool
+	}{
+		{"no annotation", `"name": "one"`, false},
+		{"the annotation", `"annotations": {"templater.dev/suspend": "true"}`, true},
+		{"another value", `"annotations": {"templater.dev/suspend": "True"}`, false},
+		{"no value", `"annotations": {"templater.dev/suspend": ""}`, false},
+		{"the parent is being deleted", `"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": {"templater.dev/suspend": "true"}`, true},
+		{"its cleanup is skipped", `"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": {"templater.dev/suspend": "true", "templater.dev/skip-finalize": "true"}`, false},
+		{"its cleanup would be skipped", `"annotations": {"templater.dev/suspend": "true", "templater.dev/skip-finalize": "true"}`, true},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			if got := IsSuspended(decode(t, `"metadata": {`+row.metadata+`}`)); got != row.want {
+				t.Errorf("got %v, want %v", got, row.want)
+			}
+		})
+	}
+}

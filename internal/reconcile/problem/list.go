@@ -29,10 +29,12 @@ func (p List) Pending() bool {
 	return slices.ContainsFunc(p, func(problem *Problem) bool { return problem.Pending })
 }
 
-// Message joins the messages of all errors or, if there are none, of all waiting problems, starting with First.
+// Message joins the messages of all errors or, if there are none, of all waiting problems, starting with First. Objects that are not updated
+// because of them come last.
 func (p List) Message() string {
 	waiting := p.First().Waiting
 	var all []*alike
+	var stopped []string
 	known := map[alikeKey]*alike{}
 	for _, problem := range p {
 		if problem.Waiting != waiting {
@@ -44,8 +46,13 @@ func (p List) Message() string {
 			all = append(all, known[key])
 		}
 		known[key].add(name)
+		stopped = append(stopped, problem.Stopped...)
 	}
-	return Line(JoinFunc(all, (*alike).String))
+	text := JoinFunc(all, (*alike).String)
+	if len(stopped) > 0 {
+		text += "; not updated because of this: " + Join(stopped)
+	}
+	return Line(text)
 }
 
 // alikeKey is the message of a problem without the name of the object it is about, if any.

@@ -57,6 +57,7 @@ func TestRejectedWritesAreGroupedByReason(t *testing.T) {
 		"one of many twice":    {refused("no", "create Pod a", "create Pod b", "create Pod c", "create Pod d", "create Pod d"), "cannot create Pod a, b, c and 1 more: no"},
 		"another verb or kind": {refused("no", "create Pod a", "update Pod a", "create Job a"), "cannot create Pod a: no; cannot update Pod a: no; cannot create Job a: no"},
 		"another reason":       {append(refused("no", "create Pod a"), refused("never", "create Pod b")...), "cannot create Pod a: no; cannot create Pod b: never"},
+		"stopped updates":      {List{{Message: "x", Stopped: []string{"a", "b"}}, {Message: "waits", Waiting: true, Stopped: []string{"e"}}, {Message: "y", Stopped: []string{"c", "d"}}}, "x; y; not updated because of this: a; b; c; and 1 more"},
 		"in the order met":     {append(refused("no", "create Pod a"), append(refused("never", "create Pod b"), refused("no", "create Pod c")...)...), "cannot create Pod a and c: no; cannot create Pod b: never"},
 		"a name with blanks":   {refused("no", "create ClusterRole a b", "create ClusterRole a c"), "cannot create ClusterRole a b and a c: no"},
 		"no name":              {List{{Write: "create Pod", Message: "cannot create Pod: no"}}, "cannot create Pod: no"},

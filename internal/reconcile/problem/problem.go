@@ -26,7 +26,9 @@ type Problem struct {
 	Write string
 	// Namespace is the namespace of that write. It is empty for other problems and for cluster-scoped objects.
 	Namespace string
-	Retry     Retry
+	// Stopped names the objects that are not updated because this write failed.
+	Stopped []string
+	Retry   Retry
 	// Denial is the missing permission. It is empty for other problems.
 	Denial Denial
 	// Waiting is true if this is not an error, but something is not ready yet.

@@ -61,8 +61,10 @@ func (o *Order) allBefore() map[string]map[string]bool {
 	return all
 }
 
-// Levels returns the level of each child template that has dependencies: one more than the highest level of its dependencies. Others have level
-// 0, and are not in the map.
+// Level returns the level of a child template: one more than the highest level of its dependencies, or 0 if it has none.
+func (o *Order) Level(entry string) int { return o.places[entry].level }
+
+// Levels returns the Level of each child template that has dependencies.
 func (o *Order) Levels() map[string]int {
 	if o == nil {
 		return nil

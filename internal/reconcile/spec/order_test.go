@@ -41,6 +41,9 @@ func TestOrder(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"migrate": 1, "web": 2, "page": 3}, o.Levels()); diff != "" {
 		t.Errorf("levels (-want +got):\n%s", diff)
 	}
+	if o.Level("page") != 3 || o.Level("db") != 0 || o.Level("gone") != 0 {
+		t.Errorf("levels %d, %d and %d, want 3, 0 and 0", o.Level("page"), o.Level("db"), o.Level("gone"))
+	}
 	if got, want := o.Waiting(), []string{"migrate", "web", "page"}; !slices.Equal(got, want) {
 		t.Errorf("waiting are %v, want %v", got, want)
 	}

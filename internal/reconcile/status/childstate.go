@@ -61,6 +61,8 @@ func (r *Report) fate(o Observed, l *child.Live) string {
 	switch {
 	case l.Object.Deleting():
 		return "being deleted"
+	case plan.IsSuspended(o.Parent):
+		return "is left unchanged: its parent is suspended"
 	case slices.Contains(r.Desired.Failed, l.Entry):
 		return "is left unchanged: its template cannot be rendered"
 	case !o.Parent.Deleting():

@@ -14,6 +14,8 @@ type Verdict struct{ Status, Reason, Message string }
 // Verdict returns the ready condition for the problems of the reconciliation and its plan.
 func (c ChildSummary) Verdict(problems problem.List, p *plan.Plan) Verdict {
 	switch issue := problems.First(); {
+	case issue != nil && issue.Reason == v1.ReasonSuspended: // the children are not observed
+		return Verdict{"Unknown", issue.Reason, issue.Message}
 	case issue != nil:
 		return Verdict{"False", issue.Reason, problems.Message()}
 	case p.Outdated > 0:

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -22,6 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -51,8 +53,8 @@ type Progress struct {
 // synced again, so that other work can run: it may have been suspended in the meantime.
 const DeletionsAtATime = 100
 
-// DeleteChildren deletes the children that are deleted with their TemplateController, in batches. It returns what it
-// waits for, or nil when no children are left. The caller must retry on an error.
+// DeleteChildren deletes the children that are deleted with their TemplateController, in batches. Those of suspended parents are kept. It
+// returns what it waits for, or nil when no children are left. The caller must retry on an error.
 func (d *Deleter) DeleteChildren(ctx context.Context, from *controller.Controller) (waits *spec.Rejection, err error) {
 	since := from.EverywhereSince()
 	if !from.CompleteEverywhere() { // synced again when the caches have synced
@@ -62,10 +64,16 @@ func (d *Deleter) DeleteChildren(ctx context.Context, from *controller.Controlle
 		}
 		return spec.Rejectf(reason, "being deleted: waiting to list its children: %s", message), err
 	}
+	suspended := map[types.UID]bool{}
+	from.EachParent(func(o *object.Object) {
+		if plan.IsSuspended(o) {
+			suspended[o.UID()] = true
+		}
+	})
 	var left, due []*child.Live
 	from.EachChild(func(s controller.Source, o *object.Object) {
 		l := from.Factory.Live(s.Kind, o)
-		if !from.Factory.GoesWith(l, from.Spec.Children) {
+		if suspended[l.ParentUID()] || !from.Factory.GoesWith(l, from.Spec.Children) {
 			return
 		}
 		left = append(left, l)

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -85,7 +86,11 @@ func (d *Deleter) reportOn(ctx context.Context, r *report, of *controller.Contro
 	if parent == nil || parent.Deleting() || r.denied[key.Namespace] {
 		return nil
 	}
-	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: r.message, Clock: d.Clock, Controllers: d.Controllers})
+	message := r.message
+	if plan.IsSuspended(parent) {
+		message = deletionMessage(of, false)
+	}
+	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: message, Clock: d.Clock, Controllers: d.Controllers})
 	if err == nil || request.MissingObject(err) {
 		return nil
 	}
