@@ -107,7 +107,7 @@ func TestLongNameIsRejected(t *testing.T) {
 func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 	// elsewhere are those that spec.Compile has, too, and those about changes.
 	elsewhere := []string{
-		"must be a number from 1 to 2000, or a percentage such as 25%",
+		"must be a number from 1 to 2000, or a percentage such as 25%", "must be a number of parents, or a percentage from 0% to 100%",
 		"the namespaces of all entries list more than 128 names: use namespaceSelector, or split the TemplateController",
 		"rollingUpdate requires type Apply or Recreate: CreateOnly and OnDelete never update objects",
 		"set either schema or openAPIV3Schema",

@@ -151,7 +151,7 @@ func (c *Compiled) parse(spec *v1.TemplateControllerSpec) (selectors, others *Re
 		c.NamespaceSelector = nil
 	}
 	c.Fields, fields = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector)
-	return joined(labels, namespaces, fields), joined(period, checkTimeout(spec.Finalize), checkFilter(spec), c.parseRelated(spec.Related))
+	return joined(labels, namespaces, fields), joined(period, checkTimeout(spec.Finalize), checkRollout(spec), checkFilter(spec), c.parseRelated(spec.Related))
 }
 
 // leastPeriod is the shortest resyncPeriod, except for 0s, which disables the resync.

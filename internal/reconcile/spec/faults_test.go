@@ -17,9 +17,10 @@ func worst() *v1.TemplateControllerSpec {
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b c"}}
 	strategy := v1.UpdateStrategy{Type: v1.UpdateCreateOnly, RollingUpdate: &v1.RollingUpdate{}}
 	return &v1.TemplateControllerSpec{
-		ResyncPeriod: "1d",
-		Watch:        v1.Watch{APIVersion: "a/b/c", Kind: "App", LabelSelector: selector, NamespaceSelector: selector, FieldSelector: "a"},
-		Values:       &apiextensionsv1.JSON{Raw: []byte(`{"a": [1e400]}`)},
+		ResyncPeriod: "1d", RevisionHistoryLimit: 1,
+		Rollout: &v1.Rollout{Steps: stepsOf("2 1"), Interval: "1d", ReadyTimeout: "1d", MaxFailed: -1, ApprovedRevision: "x", CanarySelector: selector},
+		Watch:   v1.Watch{APIVersion: "a/b/c", Kind: "App", LabelSelector: selector, NamespaceSelector: selector, FieldSelector: "a"},
+		Values:  &apiextensionsv1.JSON{Raw: []byte(`{"a": [1e400]}`)},
 		Related: []v1.Related{
 			{Name: "x", APIVersion: "d/e/f", Kind: "Job", LabelSelector: selector, NamespaceSelector: selector, FieldSelector: "a", WatchFields: []string{"status", "a..b"}},
 			{Name: "y", APIVersion: "d/e/f", Kind: "Job"},
@@ -49,6 +50,7 @@ func TestAllSpecErrorsAreReported(t *testing.T) {
 		"TL020 spec.watch.apiVersion",
 		"TL022 spec.watch.labelSelector.matchLabels", "TL022 spec.watch.namespaceSelector.matchLabels", "TL022 spec.watch.fieldSelector",
 		"TL021 spec.resyncPeriod", "TL021 spec.finalize.timeout",
+		"TL068 spec.revisionHistoryLimit", "TL022 spec.rollout.canarySelector.matchLabels", "TL068 spec.rollout.steps[1]", "TL021 spec.rollout.interval", "TL021 spec.rollout.readyTimeout", "TL068 spec.rollout.maxFailed", "TL068 spec.rollout.approvedRevision",
 		"TL020 spec.related[x].apiVersion", "TL022 spec.related[x].labelSelector.matchLabels", "TL022 spec.related[x].namespaceSelector.matchLabels", "TL022 spec.related[x].fieldSelector", "TL028 spec.related[x].watchFields[1]",
 		"TL020 spec.related[y].apiVersion",
 		"TL016 spec.finalize.children[db]", "TL027 spec.children[web].updateStrategy", "TL027 spec.finalize.children[db].updateStrategy",

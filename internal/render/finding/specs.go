@@ -17,6 +17,7 @@ const (
 	UnfitKind         Code = "TL061"
 	RemovedField      Code = "TL065"
 	SharedReady       Code = "TL067"
+	Rollout           Code = "TL068"
 )
 
 var ofSpecs = []Rule{
@@ -89,5 +90,10 @@ var ofSpecs = []Rule{
 		SharedReady, Warning, "Shared ready condition",
 		"Two TemplateControllers write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is ready. Only certain cases are reported: equal selectors, or one without any.",
 		"Set another `spec.status.readyCondition` in one of the two, or let them select different parents.",
+	},
+	{
+		Rollout, Error, "Invalid rollout",
+		"A field of `spec.rollout`, or `spec.revisionHistoryLimit`, has a value that makes no sense. Steps are cumulative: each says how many parents have the new revision in total.",
+		"Follow the message. List steps in ascending order, as in `[1, 10%, 50%, 100%]`. See [Change a TemplateController safely](../how-to/change-safely.md).",
 	},
 }
