@@ -39,7 +39,8 @@ sends the writes to the API server as a dry run, so that defaults and rejections
 are shown. It uses your permissions; without permission to write, it compares
 without the API server. Changes that would also happen without the edit are not
 shown. All children are treated as ready. It cannot verify the seals of children
-(annotation templater.dev/seal). Values of Secrets are hidden.
+(annotation templater.dev/seal). Values of Secrets are hidden. The last line is the ID
+of the revision, for spec.rollout.approvedRevision.
 
 Exit codes: 0 if nothing changes, 1 if something changes, 2 on error.`,
 		Example: `  templater diff app.yaml

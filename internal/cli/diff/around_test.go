@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
 )
 
 // change changes objects that the cluster has.
@@ -112,6 +113,33 @@ func TestReportNotes(t *testing.T) {
 	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
 	if _, err := comparer.Compare(t.Context(), controllerFrom(t, strings.Replace(configMap, "{{ .metadata.name }}", "{{", 1))); err == nil || !strings.HasPrefix(err.Error(), "TemplateController apps: ") {
 		t.Errorf("an edit that makes no sense: %v", err)
+	}
+}
+
+// TestReportHasTheRevision holds the ID to that of the operator, which sees the spec with all defaults.
+func TestReportHasTheRevision(t *testing.T) {
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	spec := &controllerFrom(t, configMap).Spec
+	id := revision.IDOf(spec)
+	for why, row := range map[string]struct {
+		rollout    string
+		unapproved bool
+	}{
+		"no rollout":            {"", false},
+		"no approval is needed": {"  rollout: {maxFailed: 1}\n", false},
+		"approval is needed":    {"  rollout: {approval: Required, approvedRevision: 0123456789abcdef}\n", true},
+		"it is approved":        {"  rollout: {approval: Required, approvedRevision: '" + id + "'}\n", false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			report, _ := c.compare(configMap + row.rollout)
+			if report.Revision != id || report.unapproved != row.unapproved {
+				t.Errorf("revision %s, unapproved is %v; want %s, %v", report.Revision, report.unapproved, id, row.unapproved)
+			}
+		})
+	}
+	if edited, _ := c.compare(strings.Replace(configMap, "{{ .spec.text }}", "{{ .spec.text }}!", 1)); edited.Revision == id {
+		t.Error("an edited template has the same revision")
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -76,7 +77,10 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	}
 	definitions := slices.Concat(c.Definitions, read)
 	x := &comparison{Comparer: c, tries: &tries{source: c.Source, server: c.Server, manager: v1.FieldManager(tc.Key()), forbidden: map[place]int{}}}
-	report := &Report{Controller: tc.Key(), New: old == nil}
+	report := &Report{Controller: tc.Key(), New: old == nil, Revision: revision.IDOf(&tc.Spec)}
+	if rollout := tc.Spec.Rollout; rollout != nil {
+		report.unapproved = rollout.Approval == v1.ApprovalRequired && rollout.ApprovedRevision != report.Revision
+	}
 	if x.after, err = c.side(ctx, tc, checked.Compiled, definitions); err != nil {
 		return nil, err
 	}

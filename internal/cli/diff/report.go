@@ -24,13 +24,18 @@ var verbs = []Verb{Create, Update, Recreate, Delete, Unknown, Orphan, Outdated}
 
 // Report is what a TemplateController would do. Its JSON form is stable.
 type Report struct {
-	Controller string  `json:"templateController"`
-	New        bool    `json:"new"` // the cluster has none with that name
-	Summary    Summary `json:"summary"`
+	Controller string `json:"templateController"`
+	New        bool   `json:"new"` // the cluster has none with that name
+	// Revision is the ID of the revision, as in spec.rollout.approvedRevision.
+	Revision string  `json:"revision"`
+	Summary  Summary `json:"summary"`
 	// Parents are the parents with changes, by namespace and name.
 	Parents []*Parent `json:"parents"`
 	// Notes are remarks about the whole report.
 	Notes []string `json:"notes"`
+
+	// unapproved is true if the revision needs approval.
+	unapproved bool
 }
 
 // Summary counts.

@@ -17,7 +17,7 @@ func JSON(w io.Writer, all []*Report) error {
 	return report.WriteJSON(w, map[string]any{"reports": all})
 }
 
-// Text writes a report as text: the summary, then the parents.
+// Text writes a report as text: the summary, the parents, and the revision.
 func Text(w io.Writer, colors report.Colors, r *Report) error {
 	t := &printer{colors: colors}
 	t.line("%s", colors.Bold(v1.Describe(r.Controller)+": "+r.Summary.String()))
@@ -30,8 +30,27 @@ func Text(w io.Writer, colors report.Colors, r *Report) error {
 	if more := r.Summary.Changed - len(r.Parents); more > 0 && len(r.Parents) > 0 {
 		t.line("\n%s: --limit 0 shows all", problem.Count(more, "more parent changes", "more parents change"))
 	}
+	t.revision(r)
 	_, err := io.WriteString(w, t.out.String())
 	return err
+}
+
+// revision prints the ID of the revision, and how to approve it.
+func (t *printer) revision(r *Report) {
+	if len(r.Parents) > 0 {
+		t.line("")
+	}
+	t.line("revision %s", r.Revision)
+	if !r.unapproved {
+		return
+	}
+	command := "templater rollout approve "
+	if namespace, name := v1.SplitKey(r.Controller); namespace == "" {
+		command += name
+	} else {
+		command += name + " -n " + namespace
+	}
+	t.line("It needs approval: set spec.rollout.approvedRevision to %s, or apply this version and run %s", r.Revision, command)
 }
 
 // would has the words for the changes of objects.

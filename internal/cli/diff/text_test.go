@@ -11,7 +11,7 @@ import (
 
 // reported has all that there is to tell.
 func reported() *Report {
-	r := &Report{Controller: "apps", Notes: []string{"a note"}, Parents: []*Parent{
+	r := &Report{Controller: "apps", Revision: "0123456789abcdef", Notes: []string{"a note"}, Parents: []*Parent{
 		{Kind: "App", Namespace: "team", Name: "one", Errors: []string{"a fault"}, Status: "@@ -1 +1 @@\n-a: 1\n+a: 2\n", Changes: []Change{
 			{Verb: Update, Entry: "map", APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "a", Refused: "no", Diff: " a: 1\n-b: 1\n+b: 2\n"},
 			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "b"},
@@ -54,7 +54,7 @@ func TestDiffColors(t *testing.T) {
 	if err := Text(&b, report.Colors{On: true}, r); err != nil {
 		t.Fatal(err)
 	}
-	const want = "    \x1b[2m@@ -1 +1 @@\x1b[0m\n     c: 0\n    \x1b[31m-a: 1\x1b[0m\n    \x1b[32m+a: 2\x1b[0m\n"
+	const want = "    \x1b[2m@@ -1 +1 @@\x1b[0m\n     c: 0\n    \x1b[31m-a: 1\x1b[0m\n    \x1b[32m+a: 2\x1b[0m\n\nrevision \n"
 	if _, got, _ := strings.Cut(b.String(), "change\n"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -84,6 +84,8 @@ Node two: would no longer be a parent
   Pod p of children[x] would be created
 
 Node three: would become a parent
+
+revision 0123456789abcdef
 `
 	var b strings.Builder
 	if err := Text(&b, report.Colors{}, reported()); err != nil {
@@ -91,6 +93,24 @@ Node three: would become a parent
 	}
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTextReportsApproval(t *testing.T) {
+	for controller, want := range map[string]string{
+		"apps":      "templater rollout approve apps\n",
+		"team/apps": "templater rollout approve apps -n team\n",
+	} {
+		t.Run(controller, func(t *testing.T) {
+			var b strings.Builder
+			if err := Text(&b, report.Colors{}, &Report{Controller: controller, Revision: "0123456789abcdef", unapproved: true}); err != nil {
+				t.Fatal(err)
+			}
+			const text = "revision 0123456789abcdef\nIt needs approval: set spec.rollout.approvedRevision to 0123456789abcdef, or apply this version and run "
+			if _, got, _ := strings.Cut(b.String(), "changes\n"); got != text+want {
+				t.Errorf("got %q, want %q", got, text+want)
+			}
+		})
 	}
 }
 
@@ -103,7 +123,7 @@ func TestTextReportsOmittedParents(t *testing.T) {
 		if err := Text(&b, report.Colors{}, r); err != nil {
 			t.Fatal(err)
 		}
-		if _, more, _ := strings.Cut(b.String(), "more parent"); (more != "") != (want != "") || !strings.HasSuffix(b.String(), want+"\n") && want != "" {
+		if _, more, _ := strings.Cut(b.String(), "more parent"); (more != "") != (want != "") || !strings.Contains(b.String(), want+"\n") && want != "" {
 			t.Errorf("%d are shown: %s", shown, b.String())
 		}
 	}
@@ -139,7 +159,7 @@ func TestJSON(t *testing.T) {
 	if err := JSON(&b, []*Report{r}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"parent": "added"`} {
+	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"parent": "added"`, `"revision": "0123456789abcdef"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %s in %s", want, b.String())
 		}
