@@ -52,6 +52,7 @@ objects and the status of the parent.`,
 		newNewCommand(),
 		newDiffCommand(),
 		newTreeCommand(),
+		newRolloutCommand(),
 		newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()

@@ -88,20 +88,39 @@ func indexOf(root *cobra.Command) string {
 
 func commandPage(cmd *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\nFor %s: %s.\n\n%s\n\n```sh\n%s\n```\n\n", cmd.CommandPath(), readersOf(cmd), strings.ToLower(cmd.Short[:1])+cmd.Short[1:], text(cmd.Long), cmd.UseLine())
-	if cmd.Example != "" {
-		fmt.Fprintf(&b, "## Examples\n\n```sh\n%s\n```\n\n", unindent(cmd.Example))
-	}
-	if cmd.HasAvailableLocalFlags() {
-		fmt.Fprint(&b, "## Flags\n\n| Flag | Default | Description |\n|---|---|---|\n")
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" {
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", nameOf(f), defaultOf(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
-			}
-		})
-		fmt.Fprintln(&b)
+	fmt.Fprintf(&b, "# %s\n\nFor %s: %s.\n\n", cmd.CommandPath(), readersOf(cmd), strings.ToLower(cmd.Short[:1])+cmd.Short[1:])
+	usageOf(&b, cmd, "## Examples\n\n", "## Flags\n\n")
+	for _, sub := range subcommandsOf(cmd) {
+		fmt.Fprintf(&b, "## %s\n\n%s.\n\n", sub.CommandPath(), sub.Short)
+		usageOf(&b, sub, "", "")
 	}
 	return b.String()
+}
+
+// subcommandsOf returns the documented subcommands. Those of completion are not documented, because they are not ours.
+func subcommandsOf(cmd *cobra.Command) []*cobra.Command {
+	if cmd.Name() == "completion" {
+		return nil
+	}
+	return commandsOf(cmd)
+}
+
+// usageOf writes the help of a command, with these headings.
+func usageOf(b *strings.Builder, cmd *cobra.Command, examples, flags string) {
+	fmt.Fprintf(b, "%s\n\n```sh\n%s\n```\n\n", text(cmd.Long), cmd.UseLine())
+	if cmd.Example != "" {
+		fmt.Fprintf(b, "%s```sh\n%s\n```\n\n", examples, unindent(cmd.Example))
+	}
+	if !cmd.HasAvailableLocalFlags() {
+		return
+	}
+	fmt.Fprint(b, flags+"| Flag | Default | Description |\n|---|---|---|\n")
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", nameOf(f), defaultOf(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
+		}
+	})
+	fmt.Fprintln(b)
 }
 
 // readersOf returns the audience of a command.
@@ -176,7 +195,11 @@ func TestCommandExamplesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cmd := range commandsOf(newCommand("templater")) {
+	all := commandsOf(newCommand("templater"))
+	for _, cmd := range all {
+		all = append(all, subcommandsOf(cmd)...)
+	}
+	for _, cmd := range all {
 		if cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
