@@ -32,7 +32,8 @@ type Rollout struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:items:XIntOrString
-	// +kubebuilder:validation:items:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[1-9]?[0-9])%$')",message="must be a number of parents, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:items:Pattern=`^(100|[1-9]?[0-9])%$`
+	// +kubebuilder:validation:items:XValidation:rule="type(self) in [string] || self >= 0",message="must be a number of parents, or a percentage from 0% to 100%"
 	Steps []intstr.IntOrString `json:"steps,omitempty"`
 
 	// How long to wait after each step, once its parents are ready. A duration as
