@@ -24,8 +24,9 @@ import (
 // Client sends requests to the API server. It is safe for concurrent use. Errors of the API server are returned unwrapped, for
 // use with apierrors. Their text may contain field values: do not publish it.
 type Client struct {
-	rest rest.Interface
-	as   string // user to impersonate; empty = none
+	rest   rest.Interface
+	as     string // user to impersonate; empty = none
+	dryRun bool   // see DryRun
 }
 
 // NewClient returns a client for the API server of config. It returns an error if config is invalid.
@@ -49,7 +50,13 @@ func (c *Client) As(user string) *Client {
 	if user == "" {
 		return c
 	}
-	return &Client{rest: c.rest, as: user}
+	return &Client{rest: c.rest, as: user, dryRun: c.dryRun}
+}
+
+// DryRun returns a client whose writes are server-side dry runs: the server checks them and returns the resulting object, but
+// stores nothing. It shares the connections of c and does not need to be closed.
+func (c *Client) DryRun() *Client {
+	return &Client{rest: c.rest, as: c.as, dryRun: true}
 }
 
 // request sets the path and the impersonated user of r.
@@ -134,18 +141,18 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 // With a metadata.resourceVersion of "1" in body, Apply only creates: it returns AlreadyExists or Conflict if an object with that
 // name exists. With a metadata.uid, it only updates: it returns Invalid or Conflict if the object has another UID.
 func (c *Client) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager, true)
+	return apply(ctx, c.patch(types.ApplyPatchType, at), body, manager, true)
 }
 
-// TryApply is Apply as a dry run: it returns the resulting object, but the server does not store it.
+// TryApply is Apply of DryRun.
 func (c *Client) TryApply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager, true)
+	return c.DryRun().Apply(ctx, at, body, manager)
 }
 
 // ApplyStatus is Apply for the status subresource. Without force, it returns a Conflict that lists the fields owned by other
 // managers: see request.OwnedFields.
 func (c *Client) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
-	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager, force)
+	return apply(ctx, c.patch(types.ApplyPatchType, at).SubResource("status"), body, manager, force)
 }
 
 func apply(ctx context.Context, r *rest.Request, body []byte, manager string, force bool) (*object.Object, error) {
@@ -160,10 +167,13 @@ func (c *Client) Delete(ctx context.Context, at request.Location, d request.Dele
 	if d.Version != "" {
 		only["resourceVersion"] = d.Version
 	}
-	body := object.Append(nil, map[string]any{
+	options := map[string]any{
 		"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": only, "propagationPolicy": string(d.Propagation),
-	})
-	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
+	}
+	if c.dryRun {
+		options["dryRun"] = []any{metav1.DryRunAll}
+	}
+	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(object.Append(nil, options))).Error()
 	if request.MissingObject(err) {
 		return nil
 	}
@@ -179,7 +189,16 @@ func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request
 // Merge sends a JSON merge patch as the field manager. It returns NotFound if no object with that name exists, and Invalid or Conflict if
 // the object has another UID or resource version than the patch.
 func (c *Client) Merge(ctx context.Context, at request.Location, patch map[string]any, manager string) (*object.Object, error) {
-	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(object.Append(nil, patch)).Param("fieldManager", manager)))
+	return answer(do(ctx, c.patch(types.MergePatchType, at).Body(object.Append(nil, patch)).Param("fieldManager", manager)))
+}
+
+// patch returns a request that patches an object.
+func (c *Client) patch(how types.PatchType, at request.Location) *rest.Request {
+	r := c.request(c.rest.Patch(how), at)
+	if c.dryRun {
+		r.Param("dryRun", metav1.DryRunAll)
+	}
+	return r
 }
 
 // on sets the path of the request: the object, or its collection if at has no name. The request fails if namespace or name is not

@@ -78,6 +78,54 @@ func TestRequests(t *testing.T) {
 			},
 			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
+		"dry run of an apply as a user": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.DryRun().As("u").Apply(t.Context(), a, object.Append(nil, content), "m")
+				return err
+			},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, "u"},
+		},
+		"dry run of an apply of the status, as a user": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.As("u").DryRun().ApplyStatus(t.Context(), a, object.Append(nil, content), "m", true)
+				return err
+			},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "dryRun=All&fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, "u"},
+		},
+		"dry run of a delete": {
+			func(t *testing.T, c *Client) error {
+				return c.DryRun().Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationForeground})
+			},
+			seenRequest{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
+				"kind": "DeleteOptions", "apiVersion": "v1", "dryRun": []any{"All"},
+				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
+			}, ""},
+		},
+		"dry run of a change of finalizers": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.DryRun().SetFinalizers(t.Context(), a, "7", []string{"f"})
+				return err
+			},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=templater", "application/merge-patch+json", map[string]any{
+				"metadata": map[string]any{"resourceVersion": "7", "finalizers": []any{"f"}},
+			}, ""},
+		},
+		"dry run of a change of metadata": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.DryRun().SetMetadata(t.Context(), a, request.Metadata{UID: "u", Labels: map[string]any{"tier": "front"}}, "m")
+				return err
+			},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=m", "application/merge-patch+json", map[string]any{
+				"metadata": map[string]any{"uid": "u", "labels": map[string]any{"tier": "front"}},
+			}, ""},
+		},
+		"dry client that reads": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.DryRun().Get(t.Context(), a)
+				return err
+			},
+			seenRequest{Method: "GET", Path: "/api/v1/namespaces/ns/configmaps/a"},
+		},
 		"apply status": {
 			func(t *testing.T, c *Client) error {
 				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m", true)

@@ -23,7 +23,7 @@ func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
 		return rec.finalizerProblem(ctx, err, "set")
 	}
 	rec.parent = after // the status is applied to this version
-	rec.ParentCache(after.Namespace()).Put(after, rec.Name)
+	rec.KeepParent(after)
 	klog.FromContext(ctx).V(2).Info("set the finalizer of a parent", "controller", rec.Name, "parent", rec.key.Parent.String())
 	return nil
 }
@@ -68,8 +68,8 @@ func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object,
 		return nil, rec.finalizerProblem(ctx, err, "remove")
 	}
 	deleted := rec.parent.Deleting() && len(holder.Others) == 0
-	if cache := rec.ParentCache(rec.key.Parent.Namespace); cache != nil && !deleted {
-		cache.Put(after, rec.Name)
+	if !deleted {
+		rec.KeepParent(after)
 	}
 	if !rec.NeedsFinalizer {
 		rec.r.SyncSoon(rec.Name) // it may have been the last parent with the finalizer
@@ -87,7 +87,7 @@ func (rec *reconciliation) annotate(ctx context.Context, key, value string) bool
 		return false
 	}
 	rec.parent = after
-	rec.ParentCache(after.Namespace()).Put(after, rec.Name)
+	rec.KeepParent(after)
 	klog.FromContext(ctx).V(2).Info("annotated a parent that is being deleted", "controller", rec.Name, "parent", rec.key.Parent.String(), "annotation", key)
 	return true
 }

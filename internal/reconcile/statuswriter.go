@@ -228,7 +228,7 @@ func (s *statusWriter) store(ctx context.Context, content map[string]any) error 
 		now, _ := after.Content()["status"].(map[string]any)
 		s.next.Again = s.next.Again || !object.EqualValues(current, now)
 	}
-	s.ParentCache(s.parent.Namespace()).Put(after, s.Name)
+	s.KeepParent(after)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", s.Name, "parent", s.key.Parent.String())
 	return nil
 }

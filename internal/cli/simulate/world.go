@@ -23,6 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -188,16 +189,14 @@ func (w *world) fill(want watch.Want) (*watch.Cache, error) {
 func (w *world) reconcile() {
 	now := w.clock.now
 	w.clock.now = now.Add(-time.Hour) // so that earlier changes do not count as recent
-	tenants := queue.NewTenants()
 	history := queue.NewHistory(w.clock)
 	history.Attempts = w.attempts
-	r := reconcile.New(reconcile.Options{
-		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, History: history,
-		Recorder: record.NewEventRecorder(record.EventOptions{Events: nobody{}, Clock: w.clock}), Waiting: permissions.NewWaiting(), Logs: logs{w.state.Logs}, Memory: queue.NewMemory(math.MaxInt64, tenants),
-	})
+	detached := &reconcile.Detached{Controller: w.controller}
+	r := detached.New(reconcile.Options{Clock: w.clock, History: history, Logs: podlogs.Fixed(w.state.Logs), Memory: queue.NewMemory(math.MaxInt64, queue.NewTenants())})
 	w.clock.now = now
 	w.began, w.report.Assume = w.server.Version, w.state.isAssumed
 	r.ReconcileAndReport(klog.NewContext(context.Background(), klog.Logger{}), w.key, &w.report)
+	w.unread = detached.Unread
 }
 
 // Resolve resolves a kind.
@@ -208,43 +207,6 @@ func (w *world) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	}
 	return k, err
 }
-
-// Enter returns the running TemplateController.
-func (w *world) Enter(string) (*controller.Controller, func()) { return w.controller, func() {} }
-
-// AddKinds records child kinds that are not read yet.
-func (w *world) AddKinds(_ string, kinds []schema.GroupVersionKind) {
-	w.unread = append(w.unread, kinds...)
-}
-
-// Measure, Miss, Count and Left are only used by the operator.
-func (w *world) Measure(string, record.Outcome, time.Duration) {}
-
-// Miss does nothing.
-func (w *world) Miss(string, []schema.GroupKind) {}
-
-// Count does nothing.
-func (w *world) Count(queue.Key, status.ParentSummary) {}
-
-// Left does nothing.
-func (w *world) Left(queue.Key) {}
-
-// MayPrune reports that the TemplateController is current.
-func (w *world) MayPrune(context.Context, *controller.Controller) bool { return true }
-
-// Confirmed reports that the parent is current.
-func (w *world) Confirmed(context.Context, *controller.Controller, *object.Object) bool { return true }
-
-// Unchanged reports that the TemplateController is current.
-func (w *world) Unchanged(context.Context, *controller.Controller) bool { return true }
-
-// MayWrite reports that there is no other TemplateController.
-func (w *world) MayWrite(string, schema.GroupKind, types.NamespacedName) bool { return false }
-
-// nobody discards Events.
-type nobody struct{}
-
-func (nobody) Announce(request.Announcement) {}
 
 // observed returns the current children.
 func (w *world) observed(parent *object.Object) ([]*child.Live, error) {

@@ -28,7 +28,9 @@ func (s *Server) Delete(_ context.Context, at request.Location, d request.Deleti
 	if o.GetUID() != d.UID || d.Version != "" && d.Version != o.GetResourceVersion() {
 		return Conflict(at)
 	}
-	s.End(at, d.Propagation)
+	if !s.dry {
+		s.End(at, d.Propagation)
+	}
 	return nil
 }
 

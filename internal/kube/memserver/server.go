@@ -43,6 +43,7 @@ type Server struct {
 	Born func(o *unstructured.Unstructured)
 
 	log []change // all writes since New
+	dry bool     // see DryRun
 }
 
 // New returns a Server without objects. The first write gets resource version 2, because templater uses version 1 to create
@@ -51,9 +52,20 @@ func New(clock clock.PassiveClock, kinds func(schema.GroupResource) kind.Kind) *
 	return &Server{Clock: clock, Kind: kinds, Version: 1, Objects: map[request.Location]*unstructured.Unstructured{}}
 }
 
+// DryRun returns a view of the server for server-side dry runs, with the hooks that s has now. Writes are checked and return the
+// resulting object, but store nothing. Before gets their verbs with the prefix "dry-run ".
+func (s *Server) DryRun() *Server {
+	view := *s
+	view.dry = true
+	return &view
+}
+
 func (s *Server) before(verb string, at request.Location) error {
 	if s.Before == nil {
 		return nil
+	}
+	if s.dry && verb != "get" && verb != "list" {
+		verb = "dry-run " + verb
 	}
 	return s.Before(verb, at)
 }
@@ -288,7 +300,7 @@ func (s *Server) merge(at request.Location, patch map[string]any, manager string
 	case version != "" && version != there.GetResourceVersion():
 		return nil, Conflict(at)
 	}
-	next := &unstructured.Unstructured{Object: Patch(there.Object, runtime.DeepCopyJSON(patch))}
+	next := &unstructured.Unstructured{Object: Patch(there.DeepCopy().Object, runtime.DeepCopyJSON(patch))}
 	Updated(next, manager, Usual.Differing(there.Object, next.Object, Usual.Held(patch, "")))
 	return pack(s.Store(at, next)), nil
 }

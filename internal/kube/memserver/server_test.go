@@ -12,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 )
@@ -190,6 +191,66 @@ func TestRequestsWithMismatchedObjectAreRejected(t *testing.T) {
 			row.prepare(s)
 			if err := row.do(s); !row.is(err) {
 				t.Errorf("the answer is %v", err)
+			}
+		})
+	}
+}
+
+func TestDryRunsStoreNothing(t *testing.T) {
+	for why, row := range map[string]struct {
+		do      func(*Server) (*object.Object, error)
+		version string // of the result
+		request string
+	}{
+		"create": {func(s *Server) (*object.Object, error) {
+			return s.Apply(t.Context(), request.Location{Resource: configMap.Resource, Namespace: "ns", Name: "b"}, []byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "ns", "resourceVersion": "1"}}`), "x")
+		}, "", "dry-run create"},
+		"update": {func(s *Server) (*object.Object, error) {
+			return s.Apply(t.Context(), configMap, []byte(configMapText+`{"one": "2"}}`), "x")
+		}, "2", "dry-run update"},
+		"status": {func(s *Server) (*object.Object, error) {
+			return s.ApplyStatus(t.Context(), app, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "one", "namespace": "ns"}, "status": {"count": 1}}`), "x", true)
+		}, "3", "dry-run status"},
+		"metadata": {func(s *Server) (*object.Object, error) {
+			return s.SetMetadata(t.Context(), configMap, request.Metadata{UID: s.Objects[configMap].GetUID(), Labels: map[string]any{"a": "b"}}, "x")
+		}, "2", "dry-run mark"},
+		"merge": {func(s *Server) (*object.Object, error) {
+			return s.Merge(t.Context(), configMap, map[string]any{"data": nil}, "x")
+		}, "2", "dry-run patch"},
+		"finalizers": {func(s *Server) (*object.Object, error) {
+			return s.SetFinalizers(t.Context(), configMap, "2", []string{"a/b"})
+		}, "2", "dry-run finalizers[a/b]"},
+		"delete": {func(s *Server) (*object.Object, error) {
+			return nil, s.Delete(t.Context(), configMap, request.Deletion{UID: s.Objects[configMap].GetUID(), Propagation: metav1.DeletePropagationBackground})
+		}, "", "dry-run delete"},
+		"read": {func(s *Server) (*object.Object, error) { return s.Get(t.Context(), configMap) }, "2", "get"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s, requests := newServer(), []string{}
+			if _, err := s.Apply(t.Context(), configMap, []byte(configMapText+`{"one": "1"}}`), "x"); err != nil {
+				t.Fatal(err)
+			}
+			s.Store(app, Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
+			s.Before = func(verb string, _ request.Location) error {
+				requests = append(requests, verb)
+				return nil
+			}
+			before, version, writes := s.Objects[configMap].DeepCopy(), s.Version, len(s.log)
+			got, err := row.do(s.DryRun())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != nil && got.ResourceVersion() != row.version {
+				t.Errorf("resource version %q of the result, want %q", got.ResourceVersion(), row.version)
+			}
+			if diff := cmp.Diff([]string{row.request}, requests); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if s.Version != version || len(s.log) != writes || len(s.Objects) != 2 {
+				t.Errorf("version %d, %d writes and %d objects, want %d, %d and 2", s.Version, len(s.log), len(s.Objects), version, writes)
+			}
+			if diff := cmp.Diff(before.Object, s.Objects[configMap].Object); diff != "" {
+				t.Errorf("stored object (-want +got):\n%s", diff)
 			}
 		})
 	}

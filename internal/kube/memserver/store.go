@@ -32,6 +32,7 @@ func (s *Server) NewObject(at request.Location, content map[string]any) *unstruc
 }
 
 // Store stores an object with a new resource version if it has changed, and returns a copy. It removes an object that is deleted.
+// In a dry run, it stores nothing, and the object keeps its resource version.
 func (s *Server) Store(at request.Location, o *unstructured.Unstructured) *unstructured.Unstructured {
 	before := s.Objects[at]
 	generates := s.Kind(at.Resource.GroupResource()).Custom
@@ -45,6 +46,9 @@ func (s *Server) Store(at request.Location, o *unstructured.Unstructured) *unstr
 		}
 	} else if generates && o.GetGeneration() == 0 {
 		o.SetGeneration(1)
+	}
+	if s.dry {
+		return o.DeepCopy()
 	}
 	s.Version++
 	o.SetResourceVersion(strconv.Itoa(s.Version))

@@ -68,6 +68,14 @@ func AdmissionRefusal(err error) string {
 	return ""
 }
 
+// dryRunUnsupported matches the whole message of the API server about a webhook with side effects.
+var dryRunUnsupported = regexp.MustCompile(`^admission webhook "[-a-z0-9.]{1,253}" does not support dry run$`)
+
+// DryRunUnsupported reports whether a dry run was rejected because an admission webhook does not support dry runs.
+func DryRunUnsupported(err error) bool {
+	return apierrors.IsBadRequest(err) && dryRunUnsupported.MatchString(err.Error())
+}
+
 // Unserved reports whether the resource is not served, for example because its APIService is not registered.
 func Unserved(err error) bool {
 	return apierrors.IsNotFound(err) && slices.ContainsFunc(Details(err).Causes, func(cause metav1.StatusCause) bool {

@@ -98,3 +98,22 @@ func TestWithoutTextReplacesServerMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestDryRunUnsupportedMatchesWholeMessage(t *testing.T) {
+	for why, row := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a webhook with side effects":                  {apierrors.NewBadRequest(`admission webhook "a.example.org" does not support dry run`), true},
+		"a denial of a webhook that quotes that":       {apierrors.NewBadRequest(`admission webhook "a.example.org" denied the request: admission webhook "a.example.org" does not support dry run`), false},
+		"a message of another code":                    {apierrors.NewInternalError(errors.New(`admission webhook "a.example.org" does not support dry run`)), false},
+		"another bad request":                          {apierrors.NewBadRequest("no"), false},
+		"no response, from a proxy with the same text": {errors.New(`admission webhook "a.example.org" does not support dry run`), false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := DryRunUnsupported(row.err); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
+	}
+}

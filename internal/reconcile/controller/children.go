@@ -74,12 +74,17 @@ func (c *Controller) ChildrenNamed(parent types.NamespacedName) []*child.Live {
 // ChildrenOf returns the children of one parent.
 func (c *Controller) ChildrenOf(parent *object.Object) []*child.Live {
 	find := func(cache *watch.Cache) []*object.Object { return cache.Children(c.Name, parent.UID()) }
-	return c.Children(parent.Namespace(), find, func(kind kind.Kind, o *object.Object) *child.Live {
+	own := func(kind kind.Kind, o *object.Object) *child.Live {
 		if !c.Factory.Belongs(o, kind.GroupKind(), parent) {
 			return nil
 		}
 		return c.Factory.LiveOf(kind, o, parent)
-	})
+	}
+	all := c.Children(parent.Namespace(), find, own)
+	if c.dry != nil {
+		all = c.dry.over(all, own)
+	}
+	return all
 }
 
 // Children returns the children in a namespace, or in all namespaces if it is empty. live returns nil for an object that is not a child.
@@ -170,9 +175,20 @@ func (c *Controller) MissingParents(counted []types.NamespacedName) []types.Name
 	return slices.Collect(maps.Keys(missing))
 }
 
+// KeepParent stores the response of a write in the parent cache.
+func (c *Controller) KeepParent(after *object.Object) {
+	if cache := c.ParentCache(after.Namespace()); cache != nil && c.dry == nil {
+		cache.Put(after, c.Name)
+	}
+}
+
 // Keep stores the response of a write in the child cache.
 func (c *Controller) Keep(after *object.Object, kind kind.Kind) {
 	child.NoteWritten(after)
+	if c.dry != nil {
+		c.dry.keep(after, kind)
+		return
+	}
 	cache := c.Sources[kind.GroupKind()].For(after.Namespace())
 	cache.Put(after, c.Name)
 	c.Factory.Departed.Note(after, cache.Get(after.Key())) // the watch may have delivered a later state before the response

@@ -45,6 +45,8 @@ type Controller struct {
 	Round  int64 // of reconciling all parents: see ParentSummary
 	// MayHave is passed to the templates: see render.Input. It is nil if no schemas are known.
 	MayHave func(object map[string]any, path []string) bool
+
+	dry *dryRun // nil unless the writes are dry runs: see ForDryRun
 }
 
 // Definition is the compiled spec of a TemplateController.

@@ -28,7 +28,9 @@ func (c *Controller) Delete(ctx context.Context, l *child.Live, d request.Deleti
 	case err != nil:
 		return false, c.Rights.Refusal(err, "delete "+l.ID().String(), l.Object.Namespace(), l.Kind)
 	}
-	c.noteDeletion(l)
+	if c.dry == nil {
+		c.noteDeletion(l)
+	}
 	return true, nil
 }
 

@@ -29,6 +29,11 @@ func Denied(err error) bool {
 	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && request.AdmissionRefusal(err) == ""
 }
 
+// OwnerUnknown reports whether a request was forbidden because an admission plugin has not discovered the kind of the parent yet.
+func OwnerUnknown(err error) bool {
+	return apierrors.IsForbidden(err) && unknownOwner.MatchString(err.Error())
+}
+
 // operator returns templater's own service account if the response contains it.
 func operator(err error) string {
 	if m := deniedAccount.FindStringSubmatch(err.Error()); m != nil {
@@ -45,7 +50,7 @@ func (s *Checker) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceTerminating, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or recreate the namespace once it is deleted"
-	case apierrors.IsForbidden(err) && unknownOwner.MatchString(err.Error()):
+	case OwnerUnknown(err):
 		p.Message = "cannot " + what + ": the admission plugin OwnerReferencesPermissionEnforcement has not discovered the kind of the parent yet: it does so every 30 seconds, and templater retries"
 	case Denied(err):
 		text, pending := s.missingToWrite(err, namespace, kind)

@@ -36,6 +36,11 @@ func WorkerOf(ctx context.Context) *Worker {
 	return w
 }
 
+// WithoutWorker returns a context without a worker, for work that is not that of its key.
+func WithoutWorker(ctx context.Context) context.Context {
+	return context.WithValue(ctx, workerKey{}, (*Worker)(nil))
+}
+
 // Worker is a worker of a Pool with its work in progress. Begin, End and the methods for requests belong to the
 // goroutine of the worker; other goroutines only use progress, under its lock, and cancel. It does not allocate while it works.
 type Worker struct {
