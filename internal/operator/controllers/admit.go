@@ -35,7 +35,7 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 		err = l.store(ctx, 1, nil)
 		s.current, s.update = id, id
 	case s.update == id && s.current == id:
-		r.preflight = nil
+		l.forgetTrial()
 		r.forgetOthers()
 		if l.tc.Spec.Rollout != nil {
 			s.progress = progressing(v1.ReasonRolloutComplete, "all parents have the revision of the spec")
@@ -60,6 +60,13 @@ func (l *syncRun) pausedProgress(s rolloutStatus) *metav1.Condition {
 	return progressing(v1.ReasonRolloutPaused, "the rollout continues once the spec is accepted, and not suspended")
 }
 
+// forgetTrial drops the state of dry runs that are no longer needed.
+func (l *syncRun) forgetTrial() {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.entry.revised.trial, l.entry.revised.trialKinds = nil, nil
+}
+
 // store stores the revision of the latest spec, and deletes old ones.
 func (l *syncRun) store(ctx context.Context, number int64, state *v1.RolloutState) error {
 	r := &l.entry.revised
@@ -79,9 +86,8 @@ func (l *syncRun) store(ctx context.Context, number int64, state *v1.RolloutStat
 
 // consider admits the revision of the latest spec once its preflight has passed.
 func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
-	passed, err := l.preflight(ctx, s)
-	if err != nil || !passed {
-		return err
+	if !l.preflight(ctx, s) {
+		return nil
 	}
 	if err := l.readStored(ctx, s.update); err != nil {
 		return err

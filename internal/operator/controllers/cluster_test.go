@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Short names of frequently used fixtures.
@@ -73,6 +75,7 @@ type cluster struct {
 	controllers *Controllers
 	shared      *shared
 	strict      bool // a service account is required
+	tries       bool // new revisions are tried with dry runs
 	hasty       bool // reconciliations are canceled immediately when they must stop
 	greedy      bool // only one reconciliation at a time may use memory
 	room        int  // memory for compiled specs, in bytes; 0 = the default of the test process
@@ -113,6 +116,11 @@ func (c *cluster) startWith(o Options) {
 	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = serialized(c.As), c.Clock, c.strict, &seal.Ring{}
 	if o.Events == nil {
 		o.Events = c
+	}
+	if c.tries {
+		o.DryRuns = func(user string) controller.Client {
+			return reconciletest.AsUser(c.DryRun(), strings.TrimPrefix(user, spec.AccountPrefix), c.SetUser)
+		}
 	}
 	o.Seals.Set(c.Keys)
 	c.join(o)
@@ -160,6 +168,7 @@ func (c *cluster) join(o Options) {
 	c.Rights, c.LogFetcher, c.Sync, c.Listener = c.controllers.rights, c.controllers.logs, c.sync, c.controllers
 	c.StatusDelay = countsDelay
 	c.controllers.patience = 0
+	c.controllers.trials.begin = func(f func()) { f() }
 	if c.room > 0 {
 		c.controllers.memory.Limit = c.room
 	}

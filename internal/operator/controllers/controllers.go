@@ -56,7 +56,8 @@ type Controllers struct {
 
 	crds      *crds.Writer
 	revisions *revisions.Store
-	leads     chan struct{}        // closed when this replica leads
+	leads     chan struct{} // closed when this replica leads
+	trials    *trials
 	tracker   *queue.WorkerTracker // of the workers that sync
 	reviewers *queue.WorkerTracker // of admission reviews
 	shared    *queue.Memory        // see Reserve
@@ -124,6 +125,7 @@ func (c *Controllers) Run(ctx, work context.Context) {
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { c.sweepOnce(ctx) })
 	defer sweeping.Wait()
+	defer c.trials.end()
 	pool := &queue.Pool{
 		Tracker: c.tracker, Grace: c.grace, Slots: syncWorkers, Spare: syncWorkers,
 		Next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },

@@ -106,7 +106,7 @@ func (e *tracked) unwanted() map[schema.GroupKind]bool {
 	}
 	var unwanted map[schema.GroupKind]bool
 	for gk, s := range current.Sources {
-		if s.Bit == 0 || wanted&s.Bit != 0 {
+		if s.Bit == 0 || wanted&s.Bit != 0 || e.revised.trialKinds[gk] {
 			continue
 		}
 		if unwanted == nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
+	"github.com/templater-dev/templater/internal/reconcile/preflight"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
@@ -33,6 +34,8 @@ import (
 type Options struct {
 	// Cluster returns the client that impersonates a user; "" is the operator itself.
 	Cluster func(as string) controller.Client
+	// DryRuns returns the client that impersonates a user, and whose writes are dry runs; nil = new revisions are not tried.
+	DryRuns func(as string) controller.Client
 	// Logs returns the reader of logs that impersonates a user.
 	Logs func(as string) podlogs.Reader
 	// Events publishes Events about parents.
@@ -135,6 +138,10 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		events: record.NewEventRecorder(record.EventOptions{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 	}
 	parents := reconciliations{c.registry, c.requeuer, c.checks}
+	c.trials = newTrials(nil)
+	if o.DryRuns != nil {
+		c.trials.planner = preflight.New(preflight.Options{Client: o.DryRuns, Clock: o.Clock, Memory: s.memory, MayWrite: parents.MayWrite})
+	}
 	c.finalizer = &finalizer{
 		registry: c.registry, requeuer: c.requeuer, checks: c.checks, reconcilers: s.reconcilers, grace: s.grace,
 		deleter: &deletion.Deleter{Clock: o.Clock, Queue: s.controllers, Controllers: parents, RequireAccount: o.RequireServiceAccount},

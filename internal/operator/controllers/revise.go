@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
@@ -29,8 +30,11 @@ type revised struct {
 	newest definition             // of the latest spec
 	known  map[string]*definition // the earlier ones that run or have run last, by ID
 	// stored is the TemplateRevision of status.updateRevision, once it was read.
-	stored    *revisions.Revision
-	preflight *preflight // of newest; nil = not needed so far
+	stored *revisions.Revision
+	// trial is the dry run of newest; nil = none was needed. trialKinds are child kinds that only newest needs. The lock of the registry guards
+	// both.
+	trial      *trial
+	trialKinds map[schema.GroupKind]bool
 	// readySince is for revision.Progress.
 	readySince time.Time
 }

@@ -257,3 +257,123 @@ func TestAbandonedRevisionIsLeftAlone(t *testing.T) {
 		t.Errorf("back: %s, want %s", got, want)
 	}
 }
+
+// tried is a fleet whose revisions are tried with dry runs.
+func tried(t *testing.T, manifest string, n int) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.tries = true
+	c.start()
+	c.KubectlApply(manifest)
+	for i := range n {
+		c.PutWithUID(newApp(withName(fmt.Sprint("p", i)), withChildren(fmt.Sprint("c", i))), types.UID(fmt.Sprint("uid-", i)))
+	}
+	c.Settle()
+	return c
+}
+
+func TestRefusedRevisionIsNotRolledOut(t *testing.T) {
+	for _, row := range []struct {
+		why, more string
+		refuse    map[string]error
+		editions  string
+		condition string // prefix
+	}{
+		{"nothing is refused", "", nil, "map[two:5]", "no condition Progressing"},
+		{"a sampled parent is refused", "", map[string]error{"dry-run update configmaps c1": errInvalid}, "map[one:5]",
+			"False PreflightFailed: the new revision is not rolled out, because the API server refuses: update ConfigMap ns/c1 for App ns/p1: "},
+		{"with preflight Warn", "rollout: {preflight: Warn}", map[string]error{"dry-run update configmaps c1": errInvalid}, "map[two:5]", "True RolloutComplete"},
+		{"a parent that is not sampled would be refused", "", map[string]error{"dry-run update configmaps c4": errInvalid}, "map[two:5]", "no condition Progressing"},
+		{"the server does not answer", "", map[string]error{"dry-run update configmaps c1": errServer}, "map[one:5]", "True PreflightRunning: trying the new revision with dry runs; not checked yet: "},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := tried(t, edition(t, "one", row.more), 5)
+			for r, err := range row.refuse {
+				c.Refuse[r] = err
+			}
+			c.KubectlApply(edition(t, "two", row.more))
+			c.Requests = nil
+			for range 8 {
+				c.advance(2 * time.Second)
+			}
+			if condition, _, _ := c.progress(); c.editions() != row.editions || !strings.HasPrefix(condition, row.condition) {
+				t.Errorf("%s, %q; want %s, %q", c.editions(), condition, row.editions, row.condition)
+			}
+			if ready := c.Condition("templatecontrollers", "apps", "Ready"); strings.HasPrefix(ready, "False PreflightFailed") != strings.HasPrefix(row.condition, "False PreflightFailed") {
+				t.Errorf("Ready is %q", ready)
+			}
+			for _, r := range c.Requests {
+				if row.editions == "map[one:5]" && !strings.HasPrefix(r, "dry-run ") {
+					t.Errorf("request %q", r)
+				}
+			}
+			clear(c.Refuse)
+			c.KubectlApply(edition(t, "three", row.more))
+			for range 8 {
+				c.advance(time.Minute)
+			}
+			if got, want := c.editions(), "map[three:5]"; got != want {
+				t.Errorf("corrected: %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestPreflightIsRepeatedUntilAnswered(t *testing.T) {
+	c := tried(t, edition(t, "one", ""), 3)
+	c.Refuse["dry-run update configmaps c0"] = errServer
+	c.KubectlApply(edition(t, "two", ""))
+	for range 4 {
+		c.advance(time.Second)
+	}
+	if got, want := c.editions(), "map[one:3]"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	clear(c.Refuse)
+	for range 8 {
+		c.advance(time.Minute)
+	}
+	if got, want := c.editions(), "map[two:3]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestApprovalShowsPreviewFirst(t *testing.T) {
+	const approval = "rollout: {approval: Required, steps: [1]}"
+	c := tried(t, edition(t, "one", approval), 3)
+	c.KubectlApply(edition(t, "two", approval))
+	for range 8 {
+		c.advance(2 * time.Second)
+	}
+	condition, current, update := c.progress()
+	want := "Unknown ApprovalRequired: no parent has the new revision yet: to approve it, set spec.rollout.approvedRevision to " + update
+	if c.editions() != "map[one:3]" || condition != want || current == update {
+		t.Fatalf("%s, %q, current %q; want %q", c.editions(), condition, current, want)
+	}
+	preview, _, _ := unstructured.NestedMap(c.Find("templatecontrollers", "apps").Object, "status", "preview")
+	if got, want := fmt.Sprint(preview["revision"], preview["parents"], preview["total"], preview["create"], preview["update"], preview["failing"]), fmt.Sprint(update, 3, 3, 0, 3, 0); got != want {
+		t.Errorf("preview %s, want %s: %v", got, want, preview)
+	}
+	c.Requests = []string{}
+	c.start()
+	for range 4 {
+		c.advance(2 * time.Second)
+	}
+	wantRequests(t, "after a restart", c.Requests)
+	c.KubectlApply(edition(t, "two", strings.Replace(approval, "Required", "Required, approvedRevision: "+update, 1)))
+	for range 8 {
+		c.advance(2 * time.Second)
+	}
+	condition, current, update = c.progress()
+	if c.editions() != "map[two:3]" || current != update || !strings.HasPrefix(condition, "True RolloutComplete") {
+		t.Errorf("approved: %s, %q", c.editions(), condition)
+	}
+	if left, exists, _ := unstructured.NestedMap(c.Find("templatecontrollers", "apps").Object, "status", "preview"); exists {
+		t.Errorf("the preview is left: %v", left)
+	}
+}
+
+var (
+	errInvalid = refusal(422, metav1.StatusReasonInvalid, "data: no")
+	errServer  = refusal(500, metav1.StatusReasonInternalError, "no")
+)

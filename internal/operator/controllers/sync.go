@@ -30,6 +30,7 @@ type syncRun struct {
 	assembly assembly
 	next     *controller.Controller // the result
 	choice   chosen
+	caches   map[watch.Want]*watch.Cache
 	// undefined is why the CustomResourceDefinition cannot be read or written.
 	undefined error
 }
@@ -222,6 +223,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 		return true, fmt.Errorf("watch for %s: %w", v1.Describe(l.name), err)
 	}
 	l.assembly.rolled = rolloutStatus{current: l.tc.Status.CurrentRevision, update: l.tc.Status.UpdateRevision, preview: l.tc.Status.Preview}
+	l.caches = caches
 	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, l.choice, caches)
 	l.c.recordReadable(l.entry, l.next)
 	if again := l.assembly.Recheck(); again > 0 {

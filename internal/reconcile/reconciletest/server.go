@@ -179,8 +179,11 @@ func (s *Server) As(user string) controller.Client {
 	if user == "" {
 		return s
 	}
-	return AsUser(s, strings.TrimPrefix(user, spec.AccountPrefix), func(user string) { s.user = user })
+	return AsUser(s, strings.TrimPrefix(user, spec.AccountPrefix), s.SetUser)
 }
+
+// SetUser sets the user of the current request.
+func (s *Server) SetUser(user string) { s.user = user }
 
 // Allowed reports whether a permission is not in Lacks. It is not recorded as a request.
 func (s *Server) Allowed(_ context.Context, right request.Permission) (bool, error) {
