@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/cli/rollout"
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
@@ -67,7 +69,7 @@ func rolloutCommand(cmd *cobra.Command, run func(context.Context, *rollout.Rollo
 			return err
 		}
 		return failedRollout(cmd, run(cmd.Context(), &rollout.Rollout{
-			Client: client, Key: v1.Key(cluster.Namespace, args[0]), Command: cmd.Parent().CommandPath(),
+			Client: kube.NewObjects(client), Key: v1.Key(cluster.Namespace, args[0]), Command: cmd.Parent().CommandPath(),
 			Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Now: time.Now, Pause: restartPause,
 		}))
 	}
@@ -79,7 +81,7 @@ const longestFailure = 4 << 10
 
 // failedRollout prints a failure of a rollout, for which the exit code is that of findings. It returns other errors.
 func failedRollout(cmd *cobra.Command, err error) error {
-	failure, ok := errors.AsType[*rollout.Failure](err)
+	failure, ok := errors.AsType[*rollout.FailedError](err)
 	if !ok {
 		return err
 	}
@@ -164,8 +166,26 @@ instead.`,
 	return cmd
 }
 
+// revisionID is a flag for the ID of a revision.
+type revisionID string
+
+// String returns the ID.
+func (id *revisionID) String() string { return string(*id) }
+
+// Set accepts an ID or "".
+func (id *revisionID) Set(text string) error {
+	if bytes, err := hex.DecodeString(text); err != nil || len(bytes) != 8 && text != "" {
+		return errors.New("use the 16 hexadecimal digits that templater diff prints")
+	}
+	*id = revisionID(text)
+	return nil
+}
+
+// Type is the name of the type in the help.
+func (id *revisionID) Type() string { return "string" }
+
 func newRolloutApproveCommand() *cobra.Command {
-	id := ""
+	var id revisionID
 	cmd := &cobra.Command{
 		Use:   "approve NAME",
 		Short: "Approve a revision",
@@ -174,7 +194,7 @@ Only for spec.rollout.approval: Required.`,
 		Example: `  templater rollout approve apps
   templater rollout approve apps --revision 0123456789abcdef`,
 	}
-	rolloutCommand(cmd, func(ctx context.Context, r *rollout.Rollout) error { return r.Approve(ctx, id) })
-	cmd.Flags().StringVar(&id, "revision", "", "ID of the revision, as printed by templater diff; if the newest revision is another one, nothing is approved")
+	rolloutCommand(cmd, func(ctx context.Context, r *rollout.Rollout) error { return r.Approve(ctx, string(id)) })
+	cmd.Flags().Var(&id, "revision", "ID of the revision, as printed by templater diff; if the newest revision is another one, nothing is approved")
 	return cmd
 }

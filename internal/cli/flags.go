@@ -22,6 +22,8 @@ func FlagError(_ *cobra.Command, err error) error {
 	switch flag.Value.Type() {
 	case "bool":
 		allowed = errors.New("use true or false")
+	case "duration":
+		allowed = errors.New("use a duration such as 90s or 10m")
 	case "stringSlice":
 		allowed = errors.New("use comma-separated values; quote values that contain commas or quotes")
 	}

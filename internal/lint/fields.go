@@ -21,6 +21,7 @@ import (
 
 // patterns describes the patterns of the schema.
 var patterns = map[string]string{
+	`^(100|[1-9]?[0-9])%$`:                                              "a number of parents, or a percentage from 0% to 100%",
 	`^[a-z][a-zA-Z0-9]*$`:                                               "a lower-case letter, then letters and digits, such as webServer",
 	`^[A-Z][A-Za-z0-9]*$`:                                               "a capital letter, then letters and digits, such as LoadTest",
 	`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+$`:                    "a group and a version, such as apps/v1, or v1 for the core kinds",

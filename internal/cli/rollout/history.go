@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -28,7 +27,7 @@ type stored struct {
 
 // revisions returns the revisions of the TemplateController, the newest last.
 func (r *Rollout) revisions(ctx context.Context, now *live) ([]stored, error) {
-	list, err := r.Client.Resource(v1.RevisionResource).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{v1.LabelControllerUID: string(now.UID)}.String()})
+	list, err := r.Client.List(ctx, v1.RevisionResource, labels.Set{v1.LabelControllerUID: string(now.UID)}.String())
 	if err != nil {
 		return nil, fmt.Errorf("list TemplateRevisions, which may contain secrets in spec.values: %w", err)
 	}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/apimachinery/pkg/util/json"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 )
@@ -17,10 +14,9 @@ const fieldManager = "templater-rollout"
 
 // patch changes fields of spec.rollout if the object is still the same; nil removes a field.
 func (r *Rollout) patch(ctx context.Context, now *live, rollout map[string]any) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": now.ResourceVersion}, "spec": map[string]any{"rollout": rollout}})
-	if err == nil {
-		_, err = r.objects().Patch(ctx, now.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
-	}
+	err := r.Client.Merge(ctx, r.at(), map[string]any{
+		"metadata": map[string]any{"resourceVersion": now.ResourceVersion}, "spec": map[string]any{"rollout": rollout},
+	}, fieldManager)
 	return r.written(err)
 }
 

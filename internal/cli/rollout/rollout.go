@@ -11,17 +11,27 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
+
+// Client reads and writes objects. It is implemented by *kube.Objects.
+type Client interface {
+	Get(ctx context.Context, at request.Location) (*unstructured.Unstructured, error)
+	List(ctx context.Context, resource schema.GroupVersionResource, labels string) (*unstructured.UnstructuredList, error)
+	Watch(ctx context.Context, at request.Location, version string) (watch.Interface, error)
+	Merge(ctx context.Context, at request.Location, patch map[string]any, manager string) error
+	Update(ctx context.Context, at request.Location, content *unstructured.Unstructured, u request.Update) error
+}
 
 // Rollout is the rollout of a TemplateController or NamespacedTemplateController. It is not safe for concurrent use.
 type Rollout struct {
-	Client dynamic.Interface
+	Client Client
 	// Key identifies the TemplateController: see v1.Key.
 	Key string
 	// Command is the command in hints, such as "templater rollout".
@@ -34,13 +44,13 @@ type Rollout struct {
 	Pause time.Duration
 }
 
-// Failure means that a rollout has failed, or that it does not permit a change now. Other errors mean that this is unknown.
-type Failure struct{ message string }
+// FailedError means that a rollout has failed, or that it does not permit a change now. Other errors mean that this is unknown.
+type FailedError struct{ message string }
 
 // Error returns the message.
-func (f *Failure) Error() string { return f.message }
+func (f *FailedError) Error() string { return f.message }
 
-func failure(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...)} }
+func failure(format string, args ...any) error { return &FailedError{fmt.Sprintf(format, args...)} }
 
 // live is a TemplateController in the cluster.
 type live struct {
@@ -57,34 +67,29 @@ func liveOf(raw *unstructured.Unstructured) (*live, error) {
 	return &live{tc, raw}, nil
 }
 
-// objects is the API of the TemplateController.
-func (r *Rollout) objects() dynamic.ResourceInterface {
-	namespace, _ := v1.SplitKey(r.Key)
-	return r.Client.Resource(v1.ResourceOf(r.Key)).Namespace(namespace)
+// at is the TemplateController in the API.
+func (r *Rollout) at() request.Location {
+	namespace, name := v1.SplitKey(r.Key)
+	return request.Location{Resource: v1.ResourceOf(r.Key), Namespace: namespace, Name: name}
 }
 
 // get reads the TemplateController.
 func (r *Rollout) get(ctx context.Context) (*live, error) {
-	raw, err := r.objects().Get(ctx, r.name(), metav1.GetOptions{})
+	raw, err := r.Client.Get(ctx, r.at())
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", v1.Describe(r.Key), err)
 	}
 	return liveOf(raw)
 }
 
-func (r *Rollout) name() string {
-	_, name := v1.SplitKey(r.Key)
-	return name
-}
-
 // title is the TemplateController in sentences.
 func (r *Rollout) title() string {
-	return fmt.Sprintf("%s %q", strings.ToLower(v1.KindOf(r.Key)), r.name())
+	return fmt.Sprintf("%s %q", strings.ToLower(v1.KindOf(r.Key)), r.at().Name)
 }
 
 // reference is the TemplateController in results.
 func (r *Rollout) reference() string {
-	return strings.ToLower(v1.KindOf(r.Key)) + "." + v1.GroupVersion.Group + "/" + r.name()
+	return strings.ToLower(v1.KindOf(r.Key)) + "." + v1.GroupVersion.Group + "/" + r.at().Name
 }
 
 // done prints the result of a change.
@@ -138,7 +143,7 @@ var gitOps = map[string]string{
 	"kustomize-controller": "Flux", "helm-controller": "Flux", "kustomize.toolkit.fluxcd.io/name": "Flux", "helm.toolkit.fluxcd.io/name": "Flux",
 }
 
-// warn warns that a GitOps tool may revert a change, and says what to do instead.
+// warn warns that a GitOps tool may revert a change, and names the alternative.
 func (r *Rollout) warn(now *live, instead string) {
 	var signs []string
 	for _, entry := range now.ManagedFields {

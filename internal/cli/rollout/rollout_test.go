@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/reconcile/revision"
 )
@@ -114,7 +115,7 @@ func revisionOf(t *testing.T, number int, spec *v1.TemplateControllerSpec, uid t
 }
 
 func (c *cluster) rollout() *Rollout {
-	return &Rollout{Client: c, Key: "apps", Command: "templater rollout", Out: &c.out, Err: &c.err, Now: func() time.Time { return noon }, Pause: time.Microsecond}
+	return &Rollout{Client: kube.NewObjects(c), Key: "apps", Command: "templater rollout", Out: &c.out, Err: &c.err, Now: func() time.Time { return noon }, Pause: time.Microsecond}
 }
 
 // refuse has requests with a verb fail.
@@ -168,7 +169,7 @@ func (c *cluster) result(err error) string {
 	if err == nil {
 		return c.out.String() + c.err.String()
 	}
-	if _, failed := errors.AsType[*Failure](err); failed {
+	if _, failed := errors.AsType[*FailedError](err); failed {
 		return "failed: " + err.Error()
 	}
 	return "error: " + err.Error()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -25,7 +24,7 @@ type StatusOptions struct {
 
 var errTimeout = errors.New("timed out waiting for the condition")
 
-// Status prints the state of the rollout whenever it changes, until the rollout ends. It returns a Failure if the rollout fails.
+// Status prints the state of the rollout whenever it changes, until the rollout ends. It returns a FailedError if the rollout fails.
 func (r *Rollout) Status(ctx context.Context, o StatusOptions) error {
 	if o.Timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
@@ -118,7 +117,7 @@ func final(err error) bool {
 
 // watch prints states until the rollout or the watch ends. done is true for the former.
 func (f *follower) watch(ctx context.Context, version string) (done bool, err error) {
-	events, err := f.objects().Watch(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: f.name(), ResourceVersion: version}))
+	events, err := f.Client.Watch(ctx, f.at(), version)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", f.title(), err)
 	}
@@ -132,7 +131,7 @@ func (f *follower) watch(ctx context.Context, version string) (done bool, err er
 			switch {
 			case !open || event.Type == watch.Error:
 				return false, nil
-			case !ok || raw.GetName() != f.name():
+			case !ok || raw.GetName() != f.at().Name:
 				continue
 			case event.Type == watch.Deleted:
 				return true, failure("%s has been deleted", f.title())

@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/revision"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -72,12 +71,7 @@ func (r *Rollout) restore(ctx context.Context, now *live, to *stored, dryRun boo
 	next.SetManagedFields(nil) // the server keeps them
 	fields, _ := next.Object["spec"].(map[string]any)
 	replace(fields, content)
-	options := metav1.UpdateOptions{FieldManager: fieldManager}
-	if dryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	_, err = r.objects().Update(ctx, next, options)
-	return r.written(err)
+	return r.written(r.Client.Update(ctx, r.at(), next, request.Update{Manager: fieldManager, DryRun: dryRun}))
 }
 
 // replace replaces the revision in a spec. Related objects that the revision does not have lose their select template.

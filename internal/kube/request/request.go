@@ -140,3 +140,11 @@ func ObserverOf(ctx context.Context) (Observer, bool) {
 	o, ok := ctx.Value(observerKey{}).(Observer)
 	return o, ok
 }
+
+// Update are the options of an update.
+type Update struct {
+	// Manager is the field manager.
+	Manager string
+	// DryRun is true if nothing is stored.
+	DryRun bool
+}

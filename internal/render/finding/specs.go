@@ -93,7 +93,7 @@ var ofSpecs = []Rule{
 	},
 	{
 		Rollout, Error, "Invalid rollout",
-		"A field of `spec.rollout`, or `spec.revisionHistoryLimit`, has a value that makes no sense. Steps are cumulative: each says how many parents have the new revision in total.",
+		"A field of `spec.rollout`, or `spec.revisionHistoryLimit`, has an invalid value. Steps are cumulative: each is the total number of parents with the new revision.",
 		"Follow the message. List steps in ascending order, as in `[1, 10%, 50%, 100%]`. See [Change a TemplateController safely](../how-to/change-safely.md).",
 	},
 }
