@@ -8,13 +8,13 @@ import (
 
 // Rollout defines how a new revision of the templates reaches the existing
 // parents. A revision consists of children, finalize, status, values, helpers,
-// delimiters and the select templates of related; a change of another field is
-// no new revision.
+// delimiters and the select templates of related. A change of another field
+// does not create a revision.
 type Rollout struct {
-	// What to do if the API server refuses an object of a new revision in a dry
+	// What happens if the API server rejects an object of a new revision in a dry
 	// run. Enforce: the revision is not rolled out, and the previous one keeps
-	// working. Warn: it is rolled out, with a warning in the Progressing condition.
-	// Optional; the default is Enforce.
+	// working. Warn: it is rolled out nevertheless. Optional; the default is
+	// Enforce.
 	// +optional
 	// +kubebuilder:default=Enforce
 	Preflight PreflightPolicy `json:"preflight,omitempty"`
@@ -37,15 +37,15 @@ type Rollout struct {
 	Steps []intstr.IntOrString `json:"steps,omitempty"`
 
 	// How long to wait after each step, once its parents are ready. A duration as
-	// in resyncPeriod. Optional; the default is 0s.
+	// in resyncPeriod, of at most 28 characters. Optional; the default is 0s.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
 	// +kubebuilder:validation:MaxLength=28
 	Interval string `json:"interval,omitempty"`
 
 	// How long the parents of a step may take to become ready before the rollout
-	// halts. A duration as in resyncPeriod, or 0s for no limit. Optional; the
-	// default is 10m.
+	// halts. A duration as in resyncPeriod, of at most 28 characters, or 0s for no
+	// limit. Optional; the default is 10m.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
@@ -58,14 +58,15 @@ type Rollout struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxFailed int32 `json:"maxFailed,omitempty"`
 
-	// Whether a new revision needs approval before anything is written. Optional;
-	// the default is None.
+	// Whether a new revision needs approval before it is rolled out. None: it does
+	// not. Required: status.preview shows what it would change, and nothing is
+	// written until approvedRevision names it. Optional; the default is None.
 	// +optional
 	// +kubebuilder:default=None
 	Approval RolloutApproval `json:"approval,omitempty"`
 
-	// The approved revision, as in status.updateRevision. Templater diff also
-	// prints it. Optional.
+	// The approved revision, as in status.updateRevision and in the output of
+	// templater diff. At most 64 characters. Optional.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ApprovedRevision string `json:"approvedRevision,omitempty"`
@@ -159,69 +160,75 @@ type RevisionOwner struct {
 
 // RolloutState is the progress of a rollout.
 type RolloutState struct {
-	// The revision that parents have before they get this one. Absent if there was
+	// The revision of the parents that do not have this one. Absent if there is
 	// none.
 	// +optional
 	From string `json:"from,omitempty"`
 	// The number of steps that have started.
 	Step int32 `json:"step"`
-	// Which parents have the new revision.
-	Admitted Admission `json:"admitted"`
-	// When the last step started.
+	// The parents that have this revision.
+	Selected ParentSelection `json:"selected"`
+	// When the last step started. Absent before the first step.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// How many parents of the last step were not ready when it started.
+	// How many parents of the last step were not ready when it started. Absent
+	// means 0.
 	// +optional
 	NotReady int64 `json:"notReady,omitempty"`
 	// Whether the rollout is halted, until spec.rollout.retry differs from retry.
+	// Absent means false.
 	// +optional
 	Halted bool `json:"halted,omitempty"`
-	// Why the rollout is halted.
+	// Why the rollout is halted. Absent if it is not.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// The value of spec.rollout.retry when the rollout started or was halted.
+	// Absent means 0.
 	// +optional
 	Retry int64 `json:"retry,omitempty"`
-	// Parents that got a revision whose rollout was replaced by this one. They are
-	// left as they are until they get this revision.
+	// Parents with a revision whose rollout was replaced by this one. They are left
+	// unchanged until they get this revision. Absent if there are none.
 	// +optional
 	// +listType=atomic
-	Abandoned []Admission `json:"abandoned,omitempty"`
+	Superseded []ParentSelection `json:"superseded,omitempty"`
 }
 
-// Admission selects parents. Parents are ordered: those that canary selects
-// first, the others by a hash of their UID.
-type Admission struct {
-	// The labels of parents that come first; absent means none.
+// ParentSelection selects the first parents of a rollout. Parents that canary
+// selects come first. Otherwise, a hash of their UID determines the order.
+type ParentSelection struct {
+	// The labels of the parents that come first. Absent means none.
 	// +optional
 	Canary *metav1.LabelSelector `json:"canary,omitempty"`
-	// The last parent in that order, as a hexadecimal number; absent means no
-	// parent.
+	// The position of the last selected parent, as a hexadecimal number. Absent
+	// means that no parent is selected.
 	// +optional
 	Threshold string `json:"threshold,omitempty"`
-	// Whether all parents are selected.
+	// Whether all parents are selected. Absent means false.
 	// +optional
 	All bool `json:"all,omitempty"`
 }
 
 // RolloutPreview describes what a revision that waits for approval would change.
 type RolloutPreview struct {
-	// The revision.
+	// The revision. Required.
 	Revision string `json:"revision"`
-	// When the preview was made.
+	// When the preview was made. Required.
 	Time metav1.Time `json:"time"`
-	// How many parents were examined, and how many exist.
+	// The number of parents that were examined, at most 500. Required.
 	Parents int64 `json:"parents"`
-	Total   int64 `json:"total"`
-	// Objects that would be created, updated, deleted and created again, and
-	// deleted.
-	Create   int64 `json:"create"`
-	Update   int64 `json:"update"`
+	// The number of parents that exist. Required.
+	Total int64 `json:"total"`
+	// The number of objects that would be created. Required.
+	Create int64 `json:"create"`
+	// The number of objects that would be updated. Required.
+	Update int64 `json:"update"`
+	// The number of objects that would be deleted and created again. Required.
 	Recreate int64 `json:"recreate"`
-	Delete   int64 `json:"delete"`
-	// Parents that would fail.
+	// The number of objects that would be deleted. Required.
+	Delete int64 `json:"delete"`
+	// The number of parents that would fail. Required.
 	Failing int64 `json:"failing"`
-	// Some of the changes, at most 5.
+	// Some of the changes, at most 5. Absent if there are none.
 	// +optional
 	// +listType=atomic
 	Examples []string `json:"examples,omitempty"`

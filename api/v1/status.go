@@ -35,17 +35,18 @@ type TemplateControllerStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// The revision that parents have, unless they got updateRevision. Absent until
-	// a spec was accepted.
+	// The revision of the parents that are not updated to updateRevision yet.
+	// Absent until a spec has been accepted.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty"`
 
 	// The newest revision that was accepted. It differs from currentRevision while
-	// it is being rolled out, or waits for approval.
+	// it is being rolled out, or waits for approval. Absent until a spec has been
+	// accepted.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty"`
 
-	// What updateRevision would change, while it waits for approval.
+	// What updateRevision would change. Absent unless it waits for approval.
 	// +optional
 	Preview *RolloutPreview `json:"preview,omitempty"`
 

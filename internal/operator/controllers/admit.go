@@ -103,11 +103,11 @@ func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
 		}
 		s.current, s.update = r.newest.id, r.newest.id
 	} else {
-		var abandoned []v1.Admission
+		var superseded []v1.ParentSelection
 		if s.current != s.update && r.stored != nil && r.stored.Rollout != nil {
-			abandoned = revision.Abandon(*r.stored.Rollout)
+			superseded = revision.Supersede(*r.stored.Rollout)
 		}
-		state := revision.Begin(s.current, *rollout, abandoned)
+		state := revision.Begin(s.current, *rollout, superseded)
 		if err := l.store(ctx, number, &state); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 		s.current = s.update
 		l.c.queue.Add(l.name)
 		return nil
-	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Admitted.All:
+	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Selected.All:
 		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist or was changed: parents that have it are left as they are; change spec.rollout.retry to continue the rollout")
 		return nil
 	case !l.next.ParentsComplete():

@@ -98,7 +98,7 @@ func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, e
 		c.lost = true
 		return c, err
 	}
-	if c.rollout.Admitted, c.rollout.Abandoned, err = admittedBy(*r.stored.Rollout); err != nil {
+	if c.rollout.Selected, c.rollout.Superseded, err = selectedBy(*r.stored.Rollout); err != nil {
 		return c, err
 	}
 	c.base, err = l.defined(ctx, current, live)
@@ -106,19 +106,19 @@ func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, e
 	return c, err
 }
 
-// admittedBy returns the parents that have a revision, and those that are left as they are.
-func admittedBy(state v1.RolloutState) (admitted revision.Admitted, abandoned []revision.Admitted, err error) {
-	if admitted, err = revision.AdmittedBy(state.From, state.Admitted); err != nil {
+// selectedBy returns the parents that have a revision, and those that are left as they are.
+func selectedBy(state v1.RolloutState) (admitted revision.Selection, superseded []revision.Selection, err error) {
+	if admitted, err = revision.SelectedBy(state.From, state.Selected); err != nil {
 		return admitted, nil, fmt.Errorf("the state of the rollout: %w", err)
 	}
-	for _, a := range state.Abandoned {
-		each, err := revision.AdmittedBy(state.From, a)
+	for _, a := range state.Superseded {
+		each, err := revision.SelectedBy(state.From, a)
 		if err != nil {
 			return admitted, nil, fmt.Errorf("the state of the rollout: %w", err)
 		}
-		abandoned = append(abandoned, each)
+		superseded = append(superseded, each)
 	}
-	return admitted, abandoned, nil
+	return admitted, superseded, nil
 }
 
 // readStored reads the TemplateRevision with the state of the rollout, once. It remains nil if there is none.

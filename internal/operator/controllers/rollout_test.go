@@ -229,7 +229,7 @@ func TestForgedRevisionIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestAbandonedRevisionIsLeftAlone(t *testing.T) {
+func TestSupersededRevisionIsLeftAlone(t *testing.T) {
 	c := fleet(t, edition(t, "one", staged), 4)
 	c.KubectlApply(edition(t, "two", staged))
 	for range 8 {

@@ -119,7 +119,7 @@ func TestAddedServiceAccountPrunesOtherNamespaces(t *testing.T) {
 	wantRequests(t, "narrowed", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
-func TestForbiddenDeselectedNamespaceIsAbandoned(t *testing.T) {
+func TestForbiddenDeselectedNamespaceIsSuperseded(t *testing.T) {
 	c := leavesBehind(t, false)
 	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
 	c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))

@@ -11,10 +11,10 @@ import (
 
 // Rollout decides which parents have the revision of a Controller, while others still have an earlier one.
 type Rollout struct {
-	// Admitted are the parents that have the revision.
-	Admitted revision.Admitted
-	// Abandoned are parents that have a revision whose rollout was replaced. They are left as they are until they are admitted.
-	Abandoned []revision.Admitted
+	// Selected are the parents that have the revision.
+	Selected revision.Selection
+	// Superseded are parents that have a revision whose rollout was replaced. They are left as they are until they are admitted.
+	Superseded []revision.Selection
 	// Base runs the revision of all other parents. If it is nil, that revision is not known, and they are left as they are.
 	Base *Controller
 }
@@ -24,9 +24,9 @@ type Rollout struct {
 func (c *Controller) For(parent *object.Object) *Controller {
 	r := c.Rollout
 	switch {
-	case r == nil, r.Admitted.Has(parent.UID(), parent):
+	case r == nil, r.Selected.Has(parent.UID(), parent):
 		return c
-	case slices.ContainsFunc(r.Abandoned, func(a revision.Admitted) bool { return a.Has(parent.UID(), parent) }), r.Base == nil:
+	case slices.ContainsFunc(r.Superseded, func(a revision.Selection) bool { return a.Has(parent.UID(), parent) }), r.Base == nil:
 		if parent.Deleting() {
 			return c
 		}

@@ -51,21 +51,21 @@ type Decision struct {
 	After time.Duration
 }
 
-// Begin returns the state of a rollout before its first step. from is the revision that all parents have, except for those in abandoned.
-func Begin(from string, rollout v1.Rollout, abandoned []v1.Admission) v1.RolloutState {
-	return v1.RolloutState{From: from, Admitted: v1.Admission{Canary: rollout.CanarySelector}, Abandoned: abandoned, Retry: rollout.Retry}
+// Begin returns the state of a rollout before its first step. from is the revision that all parents have, except for those in superseded.
+func Begin(from string, rollout v1.Rollout, superseded []v1.ParentSelection) v1.RolloutState {
+	return v1.RolloutState{From: from, Selected: v1.ParentSelection{Canary: rollout.CanarySelector}, Superseded: superseded, Retry: rollout.Retry}
 }
 
-// Abandon returns the parents that have a revision whose rollout is replaced, for Begin.
-func Abandon(state v1.RolloutState) []v1.Admission {
-	out := slices.Clone(state.Abandoned)
-	if state.Admitted.All || state.Admitted.Threshold != "" {
-		out = append(out, state.Admitted)
+// Supersede returns the parents that have a revision whose rollout is replaced, for Begin.
+func Supersede(state v1.RolloutState) []v1.ParentSelection {
+	out := slices.Clone(state.Superseded)
+	if state.Selected.All || state.Selected.Threshold != "" {
+		out = append(out, state.Selected)
 	}
-	return slices.CompactFunc(out, sameAdmission)
+	return slices.CompactFunc(out, sameSelection)
 }
 
-func sameAdmission(a, b v1.Admission) bool {
+func sameSelection(a, b v1.ParentSelection) bool {
 	return a.All == b.All && a.Threshold == b.Threshold && metav1.FormatLabelSelector(a.Canary) == metav1.FormatLabelSelector(b.Canary)
 }
 
@@ -103,12 +103,12 @@ type rollout struct {
 	Progress
 
 	steps    []intstr.IntOrString
-	admitted Admitted
+	admitted Selection
 	order    []Parent // by position
 }
 
 func newRollout(p Progress) (*rollout, error) {
-	admitted, err := AdmittedBy(p.State.From, p.State.Admitted)
+	admitted, err := SelectedBy(p.State.From, p.State.Selected)
 	if err != nil {
 		return nil, fmt.Errorf("the state of the rollout: %w", err)
 	}
@@ -134,10 +134,10 @@ func (r *rollout) begin(d *Decision, step int32) {
 	d.Changed, d.State.Step, d.Reason = true, min(step, int32(len(r.steps))), v1.ReasonRollingOut //nolint:gosec // at most 21
 	d.State.Started = &metav1.Time{Time: r.Now.Truncate(time.Second)}
 	if int(d.State.Step) == len(r.steps) {
-		d.State.Admitted.All = true
+		d.State.Selected.All = true
 		r.admitted.all = true
 	} else if last, any := r.last(d.State.Step); any && (!r.admitted.any || last > r.admitted.threshold) {
-		d.State.Admitted.Threshold = formatThreshold(last)
+		d.State.Selected.Threshold = formatThreshold(last)
 		r.admitted.threshold, r.admitted.any = last, true
 	}
 	d.State.NotReady = 0
@@ -199,7 +199,7 @@ func (r *rollout) follow(d *Decision) {
 		if timeout > 0 && r.State.Started != nil {
 			d.After = r.State.Started.Add(timeout).Sub(r.Now)
 		}
-	case r.State.Admitted.All:
+	case r.State.Selected.All:
 		d.Done, d.Reason, d.Message = true, v1.ReasonRolloutComplete, "all parents have the revision"
 	case r.Spec.Paused:
 		d.Reason, d.Message, d.ReadySince = v1.ReasonRolloutPaused, where+"spec.rollout.paused is true", r.ReadySince

@@ -64,9 +64,9 @@ func (s *simulation) decide() Decision {
 	return d
 }
 
-func (s *simulation) admitted() Admitted {
+func (s *simulation) admitted() Selected {
 	s.t.Helper()
-	a, err := AdmittedBy(s.State.From, s.State.Admitted)
+	a, err := SelectedBy(s.State.From, s.State.Selected)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -296,35 +296,35 @@ func TestThresholdNeverDecreases(t *testing.T) {
 	}
 }
 
-// A rollout from the same revision has the same order, so parents with an abandoned revision are the first to get the next one.
-func TestAbandonedParentsAreFirst(t *testing.T) {
+// A rollout from the same revision has the same order, so parents with an superseded revision are the first to get the next one.
+func TestSupersededParentsAreFirst(t *testing.T) {
 	s := simulate(t, 100, v1.Rollout{Steps: steps(10)})
 	s.decide()
-	abandoned := Abandon(s.State)
-	if len(abandoned) != 1 {
-		t.Fatalf("abandoned: %+v", abandoned)
+	superseded := Supersede(s.State)
+	if len(superseded) != 1 {
+		t.Fatalf("superseded: %+v", superseded)
 	}
 	first := s.admitted()
 	next := simulate(t, 100, v1.Rollout{Steps: steps(10)})
-	next.State = Begin("old", next.Spec, abandoned)
+	next.State = Begin("old", next.Spec, superseded)
 	next.decide()
 	for _, p := range s.Parents {
 		if first.Has(p.UID, p.Labels) != next.admitted().Has(p.UID, p.Labels) {
 			t.Errorf("%s: the first steps differ", p.Name)
 		}
 	}
-	if again := Abandon(next.State); len(again) != 1 {
+	if again := Supersede(next.State); len(again) != 1 {
 		t.Errorf("equal admissions are not merged: %+v", again)
 	}
-	if none := Abandon(Begin("old", next.Spec, nil)); len(none) != 0 {
-		t.Errorf("a rollout without parents is abandoned: %+v", none)
+	if none := Supersede(Begin("old", next.Spec, nil)); len(none) != 0 {
+		t.Errorf("a rollout without parents is superseded: %+v", none)
 	}
 }
 
 func TestInvalidStateIsAnError(t *testing.T) {
 	for why, state := range map[string]v1.RolloutState{
-		"threshold": {Step: 1, Admitted: v1.Admission{Threshold: "no number"}},
-		"canaries":  {Step: 1, Admitted: v1.Admission{Canary: &metav1.LabelSelector{MatchLabels: map[string]string{"-": "-"}}}},
+		"threshold": {Step: 1, Selected: v1.ParentSelection{Threshold: "no number"}},
+		"canaries":  {Step: 1, Selected: v1.ParentSelection{Canary: &metav1.LabelSelector{MatchLabels: map[string]string{"-": "-"}}}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if d, err := Next(Progress{State: state}); err == nil {

@@ -13,8 +13,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Admitted selects the parents that have a revision. The zero value selects none. It is immutable.
-type Admitted struct {
+// Selection selects the parents that have a revision. The zero value selects none. It is immutable.
+type Selection struct {
 	salt      string
 	canary    labels.Selector // nil = none
 	threshold uint64          // the position of the last parent
@@ -22,11 +22,11 @@ type Admitted struct {
 }
 
 // All selects all parents.
-var All = Admitted{all: true}
+var All = Selection{all: true}
 
-// AdmittedBy parses an Admission. The order of the parents depends on salt.
-func AdmittedBy(salt string, a v1.Admission) (Admitted, error) {
-	out := Admitted{salt: salt, all: a.All, any: a.Threshold != ""}
+// SelectedBy parses an Admission. The order of the parents depends on salt.
+func SelectedBy(salt string, a v1.ParentSelection) (Selection, error) {
+	out := Selection{salt: salt, all: a.All, any: a.Threshold != ""}
 	var err error
 	if out.canary, err = canaries(a.Canary); err != nil || !out.any {
 		return out, err
@@ -44,12 +44,12 @@ func canaries(selector *metav1.LabelSelector) (labels.Selector, error) {
 }
 
 // Has reports whether a parent has the revision.
-func (a Admitted) Has(uid types.UID, set labels.Labels) bool {
+func (a Selection) Has(uid types.UID, set labels.Labels) bool {
 	return a.all || a.any && a.position(uid, set) <= a.threshold
 }
 
 // position returns the position of a parent in the order of a rollout: canaries are first, then a hash decides.
-func (a Admitted) position(uid types.UID, set labels.Labels) uint64 {
+func (a Selection) position(uid types.UID, set labels.Labels) uint64 {
 	sum := sha256.Sum256([]byte(a.salt + "/" + string(uid)))
 	hash := binary.BigEndian.Uint64(sum[:8])
 	if a.canary != nil && a.canary.Matches(set) {
@@ -65,5 +65,5 @@ const (
 	lastCanary = math.MaxInt64
 )
 
-// formatThreshold is the reverse of AdmittedBy.
+// formatThreshold is the reverse of SelectedBy.
 func formatThreshold(position uint64) string { return strconv.FormatUint(position, 16) }
