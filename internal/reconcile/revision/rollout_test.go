@@ -64,7 +64,7 @@ func (s *simulation) decide() Decision {
 	return d
 }
 
-func (s *simulation) admitted() Selected {
+func (s *simulation) admitted() Selection {
 	s.t.Helper()
 	a, err := SelectedBy(s.State.From, s.State.Selected)
 	if err != nil {
