@@ -69,6 +69,7 @@ var held = map[string]string{
 	"Time of requests in all":                        "creditLimit",
 	"Time since the last request of another tenant":  "recentWindow",
 	"Rest after such a reconciliation":               "maxRest in worker.go",
+	"NamespacedTemplateControllers of one":           "maxNamespaced",
 	"Watches of all TemplateControllers":             "maxWatches",
 	"Length of a key in a child or status":           "MaxKeyLength",
 	"Levels of TemplateControllers":                  "deepest in factory.go",

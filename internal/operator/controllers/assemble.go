@@ -47,7 +47,7 @@ type assembly struct {
 	round     int64
 	reports   bool // parents report that the spec is rejected
 	released  bool // from the tracked TemplateController
-	refused   bool // nothing is watched, because the tenant has too many watches
+	refused   bool // nothing is watched, because the tenant has too many watches or TemplateControllers
 	// ending describes what a TemplateController that is being deleted waits for; nil = nothing.
 	ending *spec.Rejection
 }
@@ -216,12 +216,22 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 	}
 }
 
+// beyond reports whether the TemplateController does not run because its namespace has too many. Its parents do not
+// report that: there may be any number of them. One that is being deleted still needs its watches for the cleanup.
+func (a *assembly) beyond() bool {
+	return a.rejection != nil && a.rejection.Reason == v1.ReasonTooManyTemplateControllers
+}
+
 // refuse removes all watches, because the needed number of watches exceeds the limit of the tenant, most.
 func (a *assembly) refuse(watches, most int) {
-	a.refused = true
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
 		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
 		watches, most))
-	a.reports = false
+	a.unwatch()
+}
+
+// unwatch removes all watches.
+func (a *assembly) unwatch() {
+	a.refused, a.reports = true, false
 	a.UnwatchAll()
 }

@@ -76,6 +76,7 @@ type cluster struct {
 	hasty       bool // reconciliations are canceled immediately when they must stop
 	greedy      bool // only one reconciliation at a time may use memory
 	room        int  // memory for compiled specs, in bytes; 0 = the default of the test process
+	most        int  // NamespacedTemplateControllers of a namespace; 0 = maxNamespaced of package quota
 }
 
 // newCluster returns a cluster without TemplateControllers.
@@ -147,6 +148,9 @@ func (c *cluster) join(o Options) {
 	c.controllers.patience = 0
 	if c.room > 0 {
 		c.controllers.memory.Limit = c.room
+	}
+	if c.most > 0 {
+		c.controllers.memory.Most = c.most
 	}
 }
 

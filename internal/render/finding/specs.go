@@ -17,6 +17,7 @@ const (
 	UnfitKind         Code = "TL061"
 	RemovedField      Code = "TL065"
 	SharedReady       Code = "TL067"
+	TooMany           Code = "TL068"
 )
 
 var ofSpecs = []Rule{
@@ -89,5 +90,10 @@ var ofSpecs = []Rule{
 		SharedReady, Warning, "Shared ready condition",
 		"Two TemplateControllers write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is ready. Only certain cases are reported: equal selectors, or one without any.",
 		"Set another `spec.status.readyCondition` in one of the two, or let them select different parents.",
+	},
+	{
+		TooMany, Error, "Too many NamespacedTemplateControllers",
+		"Only a limited number of NamespacedTemplateControllers run in a namespace, so that no tenant uses up what all share: see [Limits](limits.md#namespacedtemplatecontrollers). Older ones have precedence.",
+		"Delete others in the namespace, or ask an administrator for a TemplateController.",
 	},
 }
