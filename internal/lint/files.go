@@ -114,7 +114,7 @@ func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *
 		}
 	}
 	check("spec.watch", compiled.GVK, func(of kind.Kind) []finding.Finding {
-		if r := spec.CheckKind(&c.Spec, of); r != nil {
+		if r := spec.CheckKind(c.Key(), &c.Spec, of); r != nil {
 			return r.Findings
 		}
 		if spec.HoldsCondition(compiled.ReadyCondition, of) {
@@ -125,7 +125,7 @@ func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *
 	for i := range compiled.Related {
 		related := &compiled.Related[i]
 		check("spec."+syntax.RelatedName(related.Name), related.GVK, func(of kind.Kind) []finding.Finding {
-			if r := related.CheckKind(of); r != nil {
+			if r := related.CheckKind(c.Key(), of); r != nil {
 				return r.Findings
 			}
 			return nil

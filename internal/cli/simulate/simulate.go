@@ -48,7 +48,7 @@ type Simulator struct {
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.Declared, known openapi.Set) (*Simulator, *spec.Rejection) {
 	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Key(), spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
-	if r := spec.CheckKind(s.spec, s.parents); r != nil {
+	if r := spec.CheckKind(s.name, s.spec, s.parents); r != nil {
 		return nil, r
 	}
 	keys, err := seal.Parse(map[string]any{"1": base64.StdEncoding.EncodeToString(make([]byte, 64))}, time.Time{})

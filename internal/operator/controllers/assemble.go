@@ -88,7 +88,7 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	switch {
 	case a.KindErr == nil:
 		e.gone = false
-		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.Kind))
+		a.rejection = cmp.Or(a.rejection, spec.CheckKind(tc.Key(), &tc.Spec, a.Kind))
 		a.reports = a.rejection != nil && a.mayReport(tc, e.compiled)
 		if a.rejection == nil || a.reports || a.mayHold(tc) {
 			a.WatchParents(tc, e.compiled)
@@ -224,9 +224,13 @@ func (a *assembly) beyond() bool {
 
 // refuse removes all watches, because the needed number of watches exceeds the limit of the tenant, most.
 func (a *assembly) refuse(watches, most int) {
+	advice := "list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant"
+	if v1.Namespaced(a.Controller) {
+		advice = "render or relate to fewer kinds, or delete other NamespacedTemplateControllers in the namespace"
+	}
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
-		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
-		watches, most))
+		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): %s; until then, children are left unchanged",
+		watches, most, advice))
 	a.unwatch()
 }
 

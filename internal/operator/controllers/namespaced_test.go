@@ -225,3 +225,25 @@ func TestNamespacedControllerBeyondLimitCanBeDeleted(t *testing.T) {
 		t.Errorf("left are %v, %v", c.Find("configmaps", "a"), c.Find("apps", "one").GetFinalizers())
 	}
 }
+
+// TestNamespacedControllerBeyondWatchLimitGetsPossibleAdvice: it cannot list namespaces.
+func TestNamespacedControllerBeyondWatchLimitGetsPossibleAdvice(t *testing.T) {
+	for why, row := range map[string]struct {
+		watches         int
+		condition, want string
+	}{
+		"none is left":                  {0, "Accepted", "older ones have precedence): render or relate to fewer kinds, or delete other NamespacedTemplateControllers in the namespace; until then"},
+		"none is left for the children": {1, "Watching", "has reached its watch limit: render fewer kinds, or delete other NamespacedTemplateControllers in the namespace"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.controllers.watchShares.Most = row.watches
+			c.KubectlApply(app)
+			c.KubectlApply(namespaced(t, "ns"))
+			c.Settle()
+			if got := c.Condition("namespacedtemplatecontrollers", "apps", row.condition); !strings.HasPrefix(got, "False TooManyWatches: ") || !strings.Contains(got, row.want) {
+				t.Errorf("condition %s", got)
+			}
+		})
+	}
+}

@@ -275,7 +275,7 @@ func (m *Memory) refusal(d *Demand) *spec.Rejection {
 		return nil
 	case number:
 		return refuse(v1.ReasonTooManyTemplateControllers, finding.TooMany, fmt.Sprintf(
-			"the limit of %d NamespacedTemplateControllers in a namespace is reached, and older ones have precedence: delete others, or ask an administrator for a TemplateController; until then, children are left unchanged", m.Most))
+			"the limit of %d NamespacedTemplateControllers in a namespace is reached, and older ones have precedence: delete others, or "+spec.AskForController+"; until then, children are left unchanged", m.Most))
 	case tenantMemory:
 		most, whose = m.Limit/tenantShare, whoseMemory(d)
 	case allMemory:
