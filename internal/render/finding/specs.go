@@ -88,7 +88,7 @@ var ofSpecs = []Rule{
 	},
 	{
 		SharedReady, Warning, "Shared ready condition",
-		"Two TemplateControllers write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is ready. Only certain cases are reported: equal selectors, or one without any.",
+		"Two TemplateControllers write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is ready. Only certain cases are reported: a common namespace, with equal selectors or one without any.",
 		"Set another `spec.status.readyCondition` in one of the two, or let them select different parents.",
 	},
 	{
