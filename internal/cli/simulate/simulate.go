@@ -79,6 +79,9 @@ func (s *Simulator) Matches(content map[string]any) string {
 	if !s.OfKind(content) {
 		return fmt.Sprintf("it is a %s, and %s watches %s", child.IDOf(content).Kind, v1.Describe(s.name), s.compiled.GVK.GroupKind())
 	}
+	if of := child.GVKOf(content); of.Version != s.compiled.GVK.Version { // only an API server can convert it
+		return fmt.Sprintf("its version is %s, and %s watches %s: write it in that version", of.Version, v1.Describe(s.name), s.compiled.GVK.Version)
+	}
 	o, err := object.From(s.placed(content))
 	if err != nil {
 		return "it cannot be read: " + err.Error()
