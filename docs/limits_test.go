@@ -50,6 +50,8 @@ var held = map[string]string{
 	"Length of a delimiter":                        "crd delimiters.left",
 	"Size of the schema in `spec.crd`":             "maxSize in definition.go",
 	"Fields of `spec.crd.schema`":                  "maxFields",
+	"Cost of a CEL rule in `spec.crd`":             "maxRuleCost",
+	"The same of all its rules":                    "maxTotalCost",
 	"CEL rules in `spec.crd`":                      "maxRules",
 	"Values in a stored object, including defaults, when a new schema of `spec.crd` is checked": "maxCheckedValues",
 	"Columns in `spec.crd`":                          "crd crd.columns",

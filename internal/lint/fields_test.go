@@ -46,7 +46,13 @@ func TestSchemaErrorsAreReported(t *testing.T) {
 		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]": {"spec.related[b].logs.tailLines: write a number from 1 to 1000"},
 		watch + ", " + child + ", delimiters: {left: '<', right: '>>'}":                                  {"spec.delimiters.left: too short: 1 characters, the minimum is 2"},
 		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: too long: 51 characters; the limit is 50"},
-		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                    nil,
+		"watch: {apiVersion: x.k8s.io/v1, kind: Thing}, crd: {schema: {spec: {a: string}}, names: {shortNames: [Th_g], categories: [All]}}, " + child: {
+			"spec.crd.names.categories[0]: write a lower-case letter, then lower-case letters, digits and hyphens, with a letter or digit at the end",
+			"spec.crd.names.shortNames[0]: write a lower-case letter, then lower-case letters, digits and hyphens, with a letter or digit at the end",
+			"spec.watch.apiVersion: x.k8s.io is a group of Kubernetes: the API server creates a CustomResourceDefinition in it only with the annotation api-approved.kubernetes.io, which templater does not set: use a group of a domain of yours",
+		},
+		"watch: {apiVersion: k8s.io.example.org/v1, kind: Thing}, crd: {schema: {spec: {a: string}}, names: {shortNames: [th], categories: [all]}}, " + child: nil,
+		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                                                                         nil,
 	} {
 		set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\nspec: {"+spec+"}\n"))
 		if err != nil {

@@ -49,7 +49,7 @@ func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, r
 	var unknown []schema.GroupVersionKind
 	for i, c := range set.Controllers {
 		result := results[i]
-		found := slices.Concat(result.Findings, told(c, result.Findings))
+		found := slices.Concat(result.Findings, told(c, result.Findings), unapproved(c.TemplateController))
 		found = finding.Sort(found)
 		if result.Compiled != nil {
 			more, missing := k.checkKinds(set, c, result.Compiled)
