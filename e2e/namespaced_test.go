@@ -243,15 +243,33 @@ func TestManyNamespacedControllersDelayNoNeighbor(t *testing.T) {
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("with %d NamespacedTemplateControllers in another namespace, a parent is ready after %v", many, took)
 	}
-	eventually(t, soon, func() error {
-		reported := 0
+	const limit = 100
+	running := func() (running, beyond int) {
 		for _, o := range far.list(far.in(namespacedControllers), "") {
-			if condition(&o, "Ready", "True", "") == nil || condition(&o, "Ready", "False", "TooManyWatches") == nil {
-				reported++
+			switch {
+			case condition(&o, "Ready", "True", "") == nil:
+				running++
+			case condition(&o, "Ready", "False", "TooManyTemplateControllers") == nil:
+				beyond++
 			}
 		}
-		if reported < many {
-			return fmt.Errorf("%d of %d report that they run, or that there are too many watches", reported, many)
+		return running, beyond
+	}
+	eventually(t, soon, func() error {
+		if running, beyond := running(); running != limit || beyond != many-limit {
+			return fmt.Errorf("%d of %d run, and %d report that there are too many", running, many, beyond)
+		}
+		return nil
+	})
+	for _, o := range far.list(far.in(namespacedControllers), "") {
+		if condition(&o, "Ready", "True", "") == nil {
+			far.delete(far.in(namespacedControllers), o.GetName())
+			break
+		}
+	}
+	eventually(t, soon, func() error {
+		if running, beyond := running(); running != limit || beyond != many-limit-1 {
+			return fmt.Errorf("one is deleted: %d run, and %d report that there are too many", running, beyond)
 		}
 		return nil
 	})

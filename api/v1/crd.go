@@ -85,16 +85,22 @@ type CRDNames struct {
 	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
 	ListKind string `json:"listKind,omitempty"`
 
-	// Short names for kubectl. At most 16. Optional.
+	// Short names for kubectl. Optional. At most 16, of at most 63 characters
+	// each.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	ShortNames []string `json:"shortNames,omitempty"`
 
-	// Categories, such as all for kubectl get all. At most 16. Optional.
+	// Categories, such as all for kubectl get all. Optional. At most 16, of at
+	// most 63 characters each.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Categories []string `json:"categories,omitempty"`
 }
 

@@ -105,15 +105,18 @@ func SplitKey(key string) (namespace, name string) {
 
 // ResourceOf returns the resource of the TemplateController with a key.
 func ResourceOf(key string) schema.GroupVersionResource {
-	if strings.Contains(key, "/") {
+	if Namespaced(key) {
 		return NamespacedResource
 	}
 	return Resource
 }
 
+// Namespaced reports whether a key is that of a NamespacedTemplateController.
+func Namespaced(key string) bool { return strings.Contains(key, "/") }
+
 // KindOf returns the kind of the TemplateController with a key.
 func KindOf(key string) string {
-	if strings.Contains(key, "/") {
+	if Namespaced(key) {
 		return KindNamespacedTemplateController
 	}
 	return KindTemplateController

@@ -195,6 +195,8 @@ const (
 	ReasonServiceAccountRequired = "ServiceAccountRequired"
 	// ReasonTooManyWatches means that the TemplateControllers of a tenant exceed the limit of watches.
 	ReasonTooManyWatches = "TooManyWatches"
+	// ReasonTooManyTemplateControllers means that a namespace has too many NamespacedTemplateControllers.
+	ReasonTooManyTemplateControllers = "TooManyTemplateControllers"
 	// ReasonInsufficientMemory means that compiled specs exceed the memory limit.
 	ReasonInsufficientMemory = "InsufficientMemory"
 

@@ -18,15 +18,17 @@ func newExplainCommand() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "explain [NAME]",
-		Short: "Explain a template function, a field, a condition, a reason or a finding code",
+		Short: "Explain a template function, a kind, a field, a condition, a reason or a finding code",
 		Long: `Explain a name that templater or its templates use: a template function such as
 default, or why a function is not supported; a key such as .children; an action such
-as range; a field of a TemplateController such as spec.children; a condition such as
-Linted, or a reason such as ChildConflict; a finding code such as TL001. Without an
-argument, it lists all of them.`,
+as range; a kind such as NamespacedTemplateController, or its short name; a field of a
+TemplateController such as spec.children; a condition such as Linted, or a reason such
+as ChildConflict; a finding code such as TL001. Without an argument, it lists all of
+them.`,
 		Example: `  templater explain dnsLabel
   templater explain .children
   templater explain range
+  templater explain ntc
   templater explain spec.children.updateStrategy
   templater explain ChildConflict
   templater explain TL001

@@ -81,7 +81,7 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	var all []*rbac.Rights
 	for _, tc := range set.Controllers {
 		if refused := lint.Refused(tc); len(refused) > 0 {
-			return fmt.Errorf("%s in %s: %s", v1.Describe(tc.TemplateController.Key()), tc.File, refused[0])
+			return tc.Located(refused[0].String())
 		}
 		rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
 		if err != nil {

@@ -59,7 +59,7 @@ is rejected or a reconciliation reports errors, 2 on any other error.`,
 	flags.StringSliceVar(&f.observed, "observed", nil, "files and directories with existing children: objects with templater's labels, or with the kind and name of a child")
 	flags.StringSliceVar(&f.related, "related", nil, "files and directories with other objects, for spec.related")
 	flags.StringVar(&f.controller, "controller", "", "name of the TemplateController to render; empty = all")
-	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace for parents without metadata.namespace; defaults to \"default\"")
+	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace for parents and NamespacedTemplateControllers without metadata.namespace; defaults to \"default\"")
 	flags.BoolVar(&f.ready, "ready", false, "treat all children as ready")
 	flags.BoolVar(&f.deleted, "deleted", false, "delete the parents at the end, and show the objects of spec.finalize")
 	flags.BoolVar(&f.explain, "explain", false, "add comments that show which template line set each field; only with -o yaml")
@@ -74,6 +74,9 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
 	if err != nil {
 		return err
+	}
+	if f.namespace != "" {
+		set.DefaultNamespace(f.namespace)
 	}
 	if f.controller != "" {
 		one := set.Named(f.controller)

@@ -138,8 +138,9 @@ func (f *treeFlags) fromCluster(ctx context.Context, kind, name string) (tree.Tr
 			b.notParent(tc.Key(), "spec.watch does not select it: check its namespace, labels and fields, and spec.watch.filter")
 			continue
 		}
+		b.parent = seen.Parent.Content()
 		if err := b.add(tc, checked, seen.Definitions, func(s *simulate.Simulator) simulate.State {
-			return s.Holding(simulate.State{Parent: b.parent, Read: seen.Related.Read, Objects: contents(seen.Children), Now: time.Now()}, parent, seen.Children)
+			return s.Holding(simulate.State{Parent: b.parent, Read: seen.Related.Read, Objects: contents(seen.Children), Now: time.Now()}, seen.Parent, seen.Children)
 		}, contents(seen.Children)); err != nil {
 			return tree.Tree{}, err
 		}

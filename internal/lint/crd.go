@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -42,4 +43,18 @@ func CRD(tc *v1.TemplateController) (*apiextensionsv1.CustomResourceDefinition, 
 	}
 	r.Message = problem.JoinFunc(r.Findings, finding.Finding.String)
 	return nil, r
+}
+
+// unapproved warns about spec.crd in a group of Kubernetes, in which the API server only creates CustomResourceDefinitions with an annotation. It is
+// not an error: an existing one may have it, and be taken over.
+func unapproved(tc *v1.TemplateController) []finding.Finding {
+	group := spec.WatchedKind(&tc.Spec).Group
+	if tc.Spec.CRD == nil || !strings.HasSuffix("."+group, ".k8s.io") && !strings.HasSuffix("."+group, ".kubernetes.io") {
+		return nil
+	}
+	return []finding.Finding{{
+		Code: finding.Definition, Severity: finding.Warning, Where: "spec.watch.apiVersion",
+		Message: fmt.Sprintf("%s is a group of Kubernetes: the API server creates a CustomResourceDefinition in it only with the annotation %s, which templater does not set: use a group of a domain of yours",
+			group, apiextensionsv1.KubeAPIApprovedAnnotation),
+	}}
 }

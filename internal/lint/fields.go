@@ -92,6 +92,11 @@ func (c *fields) checkRules(n *schema.Node, where string, v any) {
 		if obeys := rules[r.Rule]; obeys != nil && !obeys(v) {
 			c.wrong(cmp.Or(strings.TrimPrefix(where+r.Path, "."), "metadata.name"), "%s", r.Message) // a rule of the whole object without a path is about its name
 		}
+		if violations := outside[r.Rule]; violations != nil {
+			for _, field := range violations(v) {
+				c.wrong(field, "%s", r.Message)
+			}
+		}
 	}
 }
 
@@ -173,32 +178,54 @@ var rules = map[string]func(v any) bool{
 		return at(v, "spec", "serviceAccountRef", "namespace") == nil
 	},
 	"!has(self.spec.crd)": func(v any) bool { return at(v, "spec", "crd") == nil },
-	"!has(self.spec.watch.namespaces) && !has(self.spec.watch.namespaceSelector)": func(v any) bool { return !selectsNamespaces(at(v, "spec", "watch")) },
-	"!has(self.spec.related) || self.spec.related.all(r, !has(r.namespaces) && !has(r.namespaceSelector))": func(v any) bool {
-		return !anyItem(at(v, "spec", "related"), selectsNamespaces)
+}
+
+// outside maps the CEL rules of NamespacedTemplateControllers about several fields to functions that return the fields with which a
+// TemplateController leaves its namespace.
+var outside = map[string]func(v any) []string{
+	"!has(self.spec.watch.namespaces) && !has(self.spec.watch.namespaceSelector)": func(v any) []string {
+		return present(at(v, "spec", "watch"), "spec.watch", "namespaces", "namespaceSelector")
 	},
-	"!has(self.spec.children) || self.spec.children.all(c, !has(c.scope) || c.scope == 'Namespaced')": func(v any) bool {
-		return !anyItem(at(v, "spec", "children"), hasScopeCluster)
+	"!has(self.spec.related) || self.spec.related.all(r, !has(r.namespaces) && !has(r.namespaceSelector))": func(v any) []string {
+		return ofItems(at(v, "spec", "related"), "spec.related", func(item any, where string) []string { return present(item, where, "namespaces", "namespaceSelector") })
 	},
-	"!has(self.spec.finalize) || !has(self.spec.finalize.children) || self.spec.finalize.children.all(c, !has(c.scope) || c.scope == 'Namespaced')": func(v any) bool {
-		return !anyItem(at(v, "spec", "finalize", "children"), hasScopeCluster)
+	"!has(self.spec.children) || self.spec.children.all(c, !has(c.scope) || c.scope == 'Namespaced')": func(v any) []string {
+		return ofItems(at(v, "spec", "children"), "spec.children", scopeCluster)
 	},
+	"!has(self.spec.finalize) || !has(self.spec.finalize.children) || self.spec.finalize.children.all(c, !has(c.scope) || c.scope == 'Namespaced')": func(v any) []string {
+		return ofItems(at(v, "spec", "finalize", "children"), "spec.finalize.children", scopeCluster)
+	},
+}
+
+// present returns the fields of a mapping that are set, of those with these names.
+func present(v any, where string, names ...string) (fields []string) {
+	for _, name := range names {
+		if at(v, name) != nil {
+			fields = append(fields, where+"."+name)
+		}
+	}
+	return fields
+}
+
+func scopeCluster(v any, where string) []string {
+	if at(v, "scope") != string(v1.ScopeCluster) {
+		return nil
+	}
+	return []string{where + ".scope"}
+}
+
+// ofItems returns what of returns for each item of a list.
+func ofItems(list any, where string, of func(item any, where string) []string) (fields []string) {
+	items, _ := list.([]any)
+	for i, item := range items {
+		fields = append(fields, of(item, where+"["+nameOf(item, i)+"]")...)
+	}
+	return fields
 }
 
 func objectName(v any) string {
 	name, _ := at(v, "metadata", "name").(string)
 	return name
-}
-
-func selectsNamespaces(v any) bool {
-	return at(v, "namespaces") != nil || at(v, "namespaceSelector") != nil
-}
-
-func hasScopeCluster(v any) bool { return at(v, "scope") == string(v1.ScopeCluster) }
-
-func anyItem(list any, is func(any) bool) bool {
-	items, _ := list.([]any)
-	return slices.ContainsFunc(items, is)
 }
 
 // at returns the value at a path of keys in nested mappings, or nil.

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +46,13 @@ func TestSchemaErrorsAreReported(t *testing.T) {
 		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]": {"spec.related[b].logs.tailLines: write a number from 1 to 1000"},
 		watch + ", " + child + ", delimiters: {left: '<', right: '>>'}":                                  {"spec.delimiters.left: too short: 1 characters, the minimum is 2"},
 		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: too long: 51 characters; the limit is 50"},
-		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                    nil,
+		"watch: {apiVersion: x.k8s.io/v1, kind: Thing}, crd: {schema: {spec: {a: string}}, names: {shortNames: [Th_g], categories: [All]}}, " + child: {
+			"spec.crd.names.categories[0]: write a lower-case letter, then lower-case letters, digits and hyphens, with a letter or digit at the end",
+			"spec.crd.names.shortNames[0]: write a lower-case letter, then lower-case letters, digits and hyphens, with a letter or digit at the end",
+			"spec.watch.apiVersion: x.k8s.io is a group of Kubernetes: the API server creates a CustomResourceDefinition in it only with the annotation api-approved.kubernetes.io, which templater does not set: use a group of a domain of yours",
+		},
+		"watch: {apiVersion: k8s.io.example.org/v1, kind: Thing}, crd: {schema: {spec: {a: string}}, names: {shortNames: [th], categories: [all]}}, " + child: nil,
+		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                                                                         nil,
 	} {
 		set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\nspec: {"+spec+"}\n"))
 		if err != nil {
@@ -120,7 +127,7 @@ func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 	everyNode("", schema.TemplateController(), func(where string, n *schema.Node) {
 		for _, r := range slices.Concat(n.Rules, n.NamespacedRules) {
 			known[r.Rule] = true
-			if here := rules[r.Rule] != nil; here == slices.Contains(elsewhere, r.Message) {
+			if here := rules[r.Rule] != nil || outside[r.Rule] != nil; here == slices.Contains(elsewhere, r.Message) {
 				t.Errorf("%s: the rule %s is checked here: %t, and elsewhere: %[3]t", where, r.Rule, here)
 			}
 		}
@@ -162,6 +169,36 @@ func TestWhatTheAPIServerRefusesIsRejected(t *testing.T) {
 			}
 			if key := set.Controllers[0].TemplateController.Key(); strings.HasPrefix(text, "{kind: T") && strings.Contains(key, "/") {
 				t.Errorf("the key of a TemplateController is %s", key)
+			}
+		})
+	}
+}
+
+// TestFieldsOutsideOfNamespaceAreLocated has fields of a NamespacedTemplateController that the API server rejects.
+func TestFieldsOutsideOfNamespaceAreLocated(t *testing.T) {
+	for why, row := range map[string]struct{ field, want string }{
+		"an account of another namespace":  {"serviceAccountRef: {name: a, namespace: b}", "5:32 spec.serviceAccountRef.namespace"},
+		"a kind":                           {"crd: {}", "5:3 spec.crd"},
+		"other namespaces":                 {"watch: {apiVersion: v1, namespaces: [a], kind: Pod, namespaceSelector: {}}", "5:27 spec.watch.namespaces, 5:55 spec.watch.namespaceSelector"},
+		"related objects of others":        {"related: [{name: a}, {name: b, namespaceSelector: {}}]", "5:34 spec.related[b].namespaceSelector"},
+		"a child anywhere":                 {"children: [{name: a, scope: Namespaced}, {name: b, scope: Cluster}]", "5:54 spec.children[b].scope"},
+		"a child without a name, anywhere": {"children: [{scope: Cluster}]", "5:15 spec.children[0].scope"},
+		"a last child anywhere":            {"finalize: {children: [{name: a, scope: Cluster}]}", "5:35 spec.finalize.children[a].scope"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: NamespacedTemplateController\nmetadata: {name: a}\nspec:\n  "+row.field+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := set.Controllers[0]
+			var got []string
+			for _, f := range checkFields(c.Content) {
+				if e := c.Located(f.String()); e.Line == 5 && strings.Contains(row.want+",", " "+f.Where+",") {
+					got = append(got, fmt.Sprintf("%d:%d %s", e.Line, e.Column, f.Where))
+				}
+			}
+			if text := strings.Join(got, ", "); text != row.want {
+				t.Errorf("got %q, want %q", text, row.want)
 			}
 		})
 	}

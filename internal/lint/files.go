@@ -49,7 +49,7 @@ func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, r
 	var unknown []schema.GroupVersionKind
 	for i, c := range set.Controllers {
 		result := results[i]
-		found := slices.Concat(result.Findings, told(c, result.Findings))
+		found := slices.Concat(result.Findings, told(c, result.Findings), unapproved(c.TemplateController))
 		found = finding.Sort(found)
 		if result.Compiled != nil {
 			more, missing := k.checkKinds(set, c, result.Compiled)
@@ -114,7 +114,7 @@ func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *
 		}
 	}
 	check("spec.watch", compiled.GVK, func(of kind.Kind) []finding.Finding {
-		if r := spec.CheckKind(&c.Spec, of); r != nil {
+		if r := spec.CheckKind(c.Key(), &c.Spec, of); r != nil {
 			return r.Findings
 		}
 		if spec.HoldsCondition(compiled.ReadyCondition, of) {
@@ -125,7 +125,7 @@ func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *
 	for i := range compiled.Related {
 		related := &compiled.Related[i]
 		check("spec."+syntax.RelatedName(related.Name), related.GVK, func(of kind.Kind) []finding.Finding {
-			if r := related.CheckKind(of); r != nil {
+			if r := related.CheckKind(c.Key(), of); r != nil {
 				return r.Findings
 			}
 			return nil

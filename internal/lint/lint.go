@@ -85,7 +85,7 @@ func (c check) all() Result {
 
 // typed returns the findings of the type check for a compiled spec.
 func (c check) typed(compiled *spec.Compiled) Result {
-	findings := append(typed.Check(c.pause, &c.tc.Spec, compiled.Program, c.schemas), spec.Ignored(&c.tc.Spec)...)
+	findings := append(typed.Check(c.pause, c.tc, compiled.Program, c.schemas), spec.Ignored(&c.tc.Spec)...)
 	return c.result(Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: findings})
 }
 
@@ -103,7 +103,7 @@ func (c check) besides(partial spec.Partial) []finding.Finding {
 	if partial.Program == nil {
 		return nil
 	}
-	return slices.DeleteFunc(typed.Check(c.pause, &c.tc.Spec, partial.Program, c.schemas), func(f finding.Finding) bool {
+	return slices.DeleteFunc(typed.Check(c.pause, c.tc, partial.Program, c.schemas), func(f finding.Finding) bool {
 		return !partial.Whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // the omitted templates may use them
 	})
 }

@@ -23,6 +23,7 @@ var unshown = map[finding.Code]string{
 	finding.TooMuch:        "it takes half a MiB of text",
 	finding.NotShown:       "it takes more findings than anybody reads",
 	finding.ServiceAccount: "it takes an operator with a flag",
+	finding.TooMany:        "it takes an operator with many of them",
 }
 
 const intro = `# Findings

@@ -23,6 +23,7 @@ const (
 	Function  Kind = "function"
 	Key       Kind = "key"
 	Action    Kind = "action"
+	Object    Kind = "kind"
 	Field     Kind = "field"
 	Condition Kind = "condition"
 	Reason    Kind = "reason"
@@ -30,7 +31,7 @@ const (
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Function, Key, Action, Field, Condition, Reason, Code}
+var Kinds = []Kind{Function, Key, Action, Object, Field, Condition, Reason, Code}
 
 // Entry explains one name.
 type Entry struct {
@@ -38,11 +39,13 @@ type Entry struct {
 	Name  string `json:"name"`
 	About string `json:"about"`          // one line
 	More  string `json:"more,omitempty"` // lines
+
+	aliases []string // other names
 }
 
 // all are the entries by kind, in the order of their source.
 var all = sync.OnceValue(func() []Entry {
-	return slices.Concat(functions(), keys(), actions(), fields(), conditions(), reasons(), codes())
+	return slices.Concat(functions(), keys(), actions(), objects(), fields(), conditions(), reasons(), codes())
 })
 
 // All returns every entry.
@@ -60,7 +63,7 @@ func Find(word string) []Entry {
 	}
 	exact := func(equal func(a, b string) bool) (found []Entry) {
 		for _, e := range all() {
-			if equal(e.Name, word) || e.Kind == Key && equal(e.Name, "."+word) {
+			if equal(e.Name, word) || e.Kind == Key && equal(e.Name, "."+word) || slices.ContainsFunc(e.aliases, func(alias string) bool { return equal(alias, word) }) {
 				found = append(found, e)
 			}
 		}

@@ -46,7 +46,13 @@ func TestFind(t *testing.T) {
 		"spec.children[web].template":   "field spec.children.template",
 		"spec.related[].logs.tailLines": "field spec.related.logs.tailLines",
 		"readyWhen":                     "field spec.children.readyWhen, field spec.finalize.children.readyWhen",
-		"nothing":                       "",
+		"TemplateController":            "kind TemplateController",
+		"tc":                            "kind TemplateController",
+		"templatecontrollers":           "kind TemplateController",
+		"NamespacedTemplateController":  "kind NamespacedTemplateController",
+		"ntc":                           "kind NamespacedTemplateController",
+		"namespacedtemplatecontrollers.templater.dev": "kind NamespacedTemplateController",
+		"nothing": "",
 	} {
 		var got []string
 		for _, e := range Find(word) {
@@ -98,5 +104,22 @@ func TestConditionsListTheirReasons(t *testing.T) {
 	found := Find("Linted")
 	if len(found) != 1 || found[0].More != "Reasons: NoWarnings, NotAccepted, Warnings." {
 		t.Errorf("got %+v", found)
+	}
+}
+
+func TestKindsDescribeTheirFields(t *testing.T) {
+	for word, want := range map[string][]string{
+		"tc":  {"Short name: tc.", "Fields of spec: children, "},
+		"ntc": {"Short name: ntc.", "\nspec.crd: must not be set in a NamespacedTemplateController", "\nmetadata.name must be at most 60 characters"},
+	} {
+		t.Run(word, func(t *testing.T) {
+			for _, e := range Find(word) {
+				for _, text := range want {
+					if !strings.Contains(e.More, text) {
+						t.Errorf("%q is not in %q", text, e.More)
+					}
+				}
+			}
+		})
 	}
 }

@@ -6,8 +6,36 @@ import (
 	"slices"
 	"strings"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/config/schema"
 )
+
+// objects explains the kinds.
+func objects() []Entry {
+	root := schema.TemplateController()
+	plain := object(v1.KindTemplateController, v1.Resource.Resource, "tc")
+	plain.About, _ = split(root.Description)
+	plain.More = "Short name: tc.\nFields of spec: " + strings.Join(names(root.Properties["spec"]), ", ") + "."
+	confined := object(v1.KindNamespacedTemplateController, v1.NamespacedResource.Resource, "ntc")
+	confined.About = "A TemplateController that is confined to its own namespace"
+	lines := []string{"Short name: ntc.", "It has the fields of a TemplateController. These rules differ:"}
+	for _, r := range root.NamespacedRules {
+		lines = append(lines, strings.TrimLeft(r.Path+": "+r.Message, ":. "))
+	}
+	confined.More = strings.Join(lines, "\n")
+	return []Entry{plain, confined}
+}
+
+// object returns the entry of a kind, without its text.
+func object(kind, resource, short string) Entry {
+	return Entry{Kind: Object, Name: kind, aliases: []string{short, resource, resource + "." + v1.GroupVersion.Group}}
+}
+
+// split returns the first sentence of a description, and the rest.
+func split(description string) (about, rest string) {
+	about, rest, _ = strings.Cut(strings.Join(strings.Fields(description), " "), ". ")
+	return strings.TrimSuffix(about, "."), rest
+}
 
 // fields explains the fields of a TemplateController's spec, by their paths without list markers, such as spec.children.template.
 func fields() []Entry {
@@ -32,9 +60,9 @@ func names(f *schema.Node) []string { return slices.Sorted(maps.Keys(f.Propertie
 
 // entry explains a field: its first sentence, and then the rest.
 func entry(f *schema.Node, path string) Entry {
-	about, rest, more := strings.Cut(strings.Join(strings.Fields(f.Description), " "), ". ")
+	about, rest := split(f.Description)
 	lines := []string{"Takes " + takes(f) + "."}
-	if more {
+	if rest != "" {
 		lines = append([]string{rest}, lines...)
 	}
 	inner := f
@@ -44,7 +72,7 @@ func entry(f *schema.Node, path string) Entry {
 	if names := names(inner); len(names) > 0 {
 		lines = append(lines, "Fields: "+strings.Join(names, ", ")+".")
 	}
-	return Entry{Kind: Field, Name: path, About: strings.TrimSuffix(about, "."), More: strings.Join(lines, "\n")}
+	return Entry{Kind: Field, Name: path, About: about, More: strings.Join(lines, "\n")}
 }
 
 // takes describes the type and the limits of a field.

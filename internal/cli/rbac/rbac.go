@@ -65,7 +65,7 @@ func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
 	if rejection != nil {
 		return nil, errors.New(rejection.Message)
 	}
-	g := &gatherer{spec: as, compiled: compiled, kinds: kinds, grants: map[target]*Grant{}}
+	g := &gatherer{key: tc.Key(), spec: as, compiled: compiled, kinds: kinds, grants: map[target]*Grant{}}
 	if err := g.gather(o.Blocking); err != nil {
 		return nil, err
 	}

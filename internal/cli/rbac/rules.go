@@ -19,6 +19,7 @@ import (
 
 // gatherer gathers the permissions of one TemplateController.
 type gatherer struct {
+	key      string
 	spec     *v1.TemplateControllerSpec
 	compiled *spec.Compiled
 	kinds    Kinds
@@ -33,7 +34,7 @@ func (g *gatherer) gather(blocking bool) error {
 	if err != nil {
 		return err
 	}
-	if rejection := spec.CheckKind(g.spec, parents); rejection != nil && g.told(g.compiled.GVK) {
+	if rejection := spec.CheckKind(g.key, g.spec, parents); rejection != nil && g.told(g.compiled.GVK) {
 		return errors.New(rejection.Message)
 	}
 	g.parents(parents, blocking)
@@ -149,7 +150,7 @@ func (g *gatherer) related(entry *spec.Related) error {
 	if err != nil {
 		return err
 	}
-	if rejection := entry.CheckKind(of); rejection != nil {
+	if rejection := entry.CheckKind(g.key, of); rejection != nil {
 		return errors.New(rejection.Message)
 	}
 	why, resource := syntax.RelatedName(entry.Name), of.Resource.GroupResource()

@@ -48,7 +48,7 @@ type Simulator struct {
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.Declared, known openapi.Set) (*Simulator, *spec.Rejection) {
 	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Key(), spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
-	if r := spec.CheckKind(s.spec, s.parents); r != nil {
+	if r := spec.CheckKind(s.name, s.spec, s.parents); r != nil {
 		return nil, r
 	}
 	keys, err := seal.Parse(map[string]any{"1": base64.StdEncoding.EncodeToString(make([]byte, 64))}, time.Time{})
@@ -78,6 +78,9 @@ func (s *Simulator) namespace() string {
 func (s *Simulator) Matches(content map[string]any) string {
 	if !s.OfKind(content) {
 		return fmt.Sprintf("it is a %s, and %s watches %s", child.IDOf(content).Kind, v1.Describe(s.name), s.compiled.GVK.GroupKind())
+	}
+	if of := child.GVKOf(content); of.Version != s.compiled.GVK.Version { // only an API server can convert it
+		return fmt.Sprintf("its version is %s, and %s watches %s: write it in that version", of.Version, v1.Describe(s.name), s.compiled.GVK.Version)
 	}
 	o, err := object.From(s.placed(content))
 	if err != nil {

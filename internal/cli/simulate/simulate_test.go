@@ -292,6 +292,7 @@ func TestNonParentsAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		"{apiVersion: v1, kind: Pod, metadata: {name: x}}": "Pod x is not a parent: it is a Pod, and TemplateController apps watches App.example.org",
 		app: "App one is not a parent: its namespace is not in spec.watch.namespaces",
+		"{apiVersion: example.org/v2, kind: App, metadata: {name: x, namespace: team}}": "App team/x is not a parent: its version is v2, and TemplateController apps watches v1: write it in that version",
 	} {
 		if _, _, err := s.Reconcile(state(t, text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)

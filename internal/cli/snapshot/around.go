@@ -18,6 +18,7 @@ import (
 
 // Around is the input of a reconciliation of one parent.
 type Around struct {
+	Parent      *object.Object // in the version that is watched
 	Definitions []map[string]any
 	Children    []*object.Object
 	Related     *Related
@@ -41,7 +42,8 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 	if err != nil {
 		return nil, failed(err, "list %s", where.Resource.GroupResource())
 	}
-	if !admits(compiled, parent) || !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
+	at := slices.IndexFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() })
+	if at < 0 || !admits(compiled, matching[at]) {
 		return nil, nil //nolint:nilnil // not a parent
 	}
 	of := Labels{Controller: tc.Key(), Parent: parent.UID(), Kinds: ChildKinds(tc, compiled), Namespaces: ChildNamespaces(&tc.Spec)}
@@ -52,7 +54,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 	if err != nil {
 		return nil, err
 	}
-	out := &Around{Children: children[parent.UID()]}
+	out := &Around{Parent: matching[at], Children: children[parent.UID()]}
 	if out.Definitions, err = s.Definitions(ctx, AllKinds(tc, compiled)); err != nil {
 		return nil, err
 	}

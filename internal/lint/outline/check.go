@@ -17,6 +17,8 @@ type Input struct {
 	// Notes collects the findings.
 	*types.Notes
 	Spec *v1.TemplateControllerSpec
+	// Namespaced: it is the spec of a NamespacedTemplateController.
+	Namespaced bool
 	// Known has the schemas; nil = none.
 	Known     openapi.Set
 	Units     *syntax.Templates

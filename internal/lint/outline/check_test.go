@@ -9,15 +9,22 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // onlyOf returns the findings of a code in a spec, as text.
 func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known openapi.Set) []string {
 	t.Helper()
-	result := lint.Check(&v1.TemplateController{Spec: *s}, known)
+	return onlyIn(t, code, &v1.TemplateController{Spec: *s}, known)
+}
+
+// onlyIn returns the findings of a code about a TemplateController.
+func onlyIn(t *testing.T, code finding.Code, tc *v1.TemplateController, known openapi.Set) []string {
+	t.Helper()
+	result := lint.Check(tc, known)
 	if result.Rejection != nil {
-		t.Fatalf("%+v: %s", s, result.Rejection.Message)
+		t.Fatalf("%+v: %s", tc.Spec, result.Rejection.Message)
 	}
 	var all []string
 	for _, f := range result.Findings {
@@ -73,6 +80,32 @@ func TestChildScope(t *testing.T) {
 	last.Finalize.Children[0].Scope = v1.ScopeCluster
 	if got := onlyOf(t, finding.ChildPlace, last, openapi.BuiltIn()); got != nil {
 		t.Errorf("a child of finalize with scope: Cluster: %q", got)
+	}
+}
+
+// TestAdviceForNamespacedControllers has children and related objects that a NamespacedTemplateController cannot have.
+func TestAdviceForNamespacedControllers(t *testing.T) {
+	for why, row := range map[string]struct {
+		code              finding.Code
+		template, selects string
+		want              string
+	}{
+		"a cluster-scoped child": {finding.ChildPlace, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "",
+			"warning TL048 children[x]:2:7+9 a Namespace is cluster-scoped and cannot be owned by the namespaced Deployment: ask an administrator for a TemplateController"},
+		"related objects in another namespace": {finding.SelectKey, "", "namespace: far",
+			"warning TL049 related[x].select:1:12+3 a NamespacedTemplateController reads related objects only in its own namespace: remove namespace, or ask an administrator for a TemplateController"},
+		"related objects in its namespace": {finding.SelectKey, "", "namespace: team", ""},
+	} {
+		t.Run(why, func(t *testing.T) {
+			tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
+				Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Children: []v1.Child{{Name: "x", Template: row.template}}, Related: []v1.Related{{Name: "x", APIVersion: "v1", Kind: "ConfigMap", Select: row.selects}},
+			}}
+			tc.Namespace, tc.Name = "team", "tc"
+			spec.Confine(tc.Namespace, &tc.Spec)
+			if got := strings.Join(onlyIn(t, row.code, tc, openapi.BuiltIn()), "\n"); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ func (at *docCheck) placed(root *yaml.Node, of *openapi.Type) {
 	if children && (at.s.Adds() || mayHave(entryOf(root, "metadata"), "namespace")) {
 		namespace = home // depends on data
 	}
-	placing := spec.Placing{Child: at.object, Parent: at.c.Spec.Watch.Kind, ChildNamespaced: children, ParentNamespaced: parents, Scope: at.c.scope(at.s.Text.Name)}
+	placing := spec.Placing{Child: at.object, Parent: at.c.Spec.Watch.Kind, ChildNamespaced: children, ParentNamespaced: parents, Scope: at.c.scope(at.s.Text.Name), Confined: at.c.Namespaced}
 	if fault := placing.Fault(namespace, home); fault.What != "" {
 		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "%s: %s", fault.What, fault.Advice)
 	}

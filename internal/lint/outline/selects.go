@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -93,6 +94,8 @@ func (at *docCheck) foreign(entry *v1.Related, key, value *yaml.Node) {
 	switch {
 	case known && !related:
 		at.c.Warn(finding.SelectKey, at.place(key), "%s is cluster-scoped: remove namespace", entry.Kind)
+	case at.c.Namespaced && writtenOut(value) && value.Value != "" && !slices.Contains(entry.Namespaces, value.Value):
+		at.c.Warn(finding.SelectKey, at.place(value), "a NamespacedTemplateController reads related objects only in its own namespace: remove namespace, or %s", spec.AskForController)
 	case writtenOut(value) && value.Value != "" && len(entry.Namespaces) > 0 && !slices.Contains(entry.Namespaces, value.Value):
 		at.c.Warn(finding.SelectKey, at.place(value), "namespace %s is not listed in namespaces of this spec.related entry, so nothing is watched there: add it, or remove namespaces", value.Value)
 	}

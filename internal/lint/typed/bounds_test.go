@@ -71,11 +71,11 @@ func TestTypeCheckIsBounded(t *testing.T) {
 			t.Fatalf("%s: %v", why, err)
 		}
 		s := &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Shop"}}
-		Check(nil, s, program, set) // what is read once is there
+		Check(nil, &v1.TemplateController{Spec: *s}, program, set) // what is read once is there
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start, cpu := time.Now(), spent()
-		c := newChecker(nil, s, program, set)
+		c := newChecker(nil, &v1.TemplateController{Spec: *s}, program, set)
 		c.all()
 		found := c.notes.Findings()
 		took := time.Since(start)
@@ -100,7 +100,7 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := newChecker(nil, &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "Any"}}, program, only{randomKind(seed)})
+		c := newChecker(nil, &v1.TemplateController{Spec: v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "Any"}}}, program, only{randomKind(seed)})
 		c.all()
 		for _, each := range c.notes.Findings() {
 			if each.Line < 1 && each.Where != "spec.values.a" && each != finding.More() || each.Message == "" || each.Code == "" || each.Where == "" {

@@ -22,13 +22,15 @@ type checker struct {
 	skeletons *outline.Skeletons
 	roots     *roots
 	walk      *walker
+	// namespaced: it is a NamespacedTemplateController.
+	namespaced bool
 }
 
-// Check returns the findings of the type check for the templates of a spec, compiled to program. A nil set has
+// Check returns the findings of the type check for the templates of a TemplateController, compiled to program. A nil set has
 // no schemas. It calls pause regularly: an error stops the check and invalidates its result; nil = no pauses. It is safe
 // for concurrent use.
-func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known openapi.Set) []finding.Finding {
-	c := newChecker(pause, spec, program, known)
+func Check(pause func() error, tc *v1.TemplateController, program *render.Program, known openapi.Set) []finding.Finding {
+	c := newChecker(pause, tc, program, known)
 	c.all()
 	if c.notes.Paused() {
 		return nil
@@ -36,11 +38,11 @@ func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.
 	return c.notes.Findings()
 }
 
-func newChecker(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known openapi.Set) *checker {
+func newChecker(pause func() error, tc *v1.TemplateController, program *render.Program, known openapi.Set) *checker {
 	notes, skeletons := types.NewNotes(pause), &outline.Skeletons{Pause: pause}
 	return &checker{
 		units: program.Templates(), notes: notes, skeletons: skeletons,
-		roots: newRoots(spec, known, program, skeletons), walk: newWalker(notes, spec),
+		roots: newRoots(&tc.Spec, known, program, skeletons), walk: newWalker(notes, &tc.Spec), namespaced: tc.Namespace != "",
 	}
 }
 
@@ -58,7 +60,7 @@ func (c *checker) all() {
 		c.walk.filter(u, c.roots.of(u))
 	}
 	outline.Check(outline.Input{
-		Notes: c.notes, Spec: c.roots.spec, Known: c.roots.known, Units: c.units, Skeletons: c.skeletons, Printed: c.walk.printed,
+		Notes: c.notes, Spec: c.roots.spec, Namespaced: c.namespaced, Known: c.roots.known, Units: c.units, Skeletons: c.skeletons, Printed: c.walk.printed,
 	})
 	c.unused()
 }

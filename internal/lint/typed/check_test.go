@@ -28,7 +28,7 @@ func checkerOf(t *testing.T, status string) (*checker, *syntax.Unit) {
 	if rejection != nil {
 		t.Fatalf("%s: %s", status, rejection.Message)
 	}
-	c := newChecker(nil, s, compiled.Program, nil)
+	c := newChecker(nil, &v1.TemplateController{Spec: *s}, compiled.Program, nil)
 	return c, c.units.Status
 }
 
@@ -137,7 +137,7 @@ func checked(t *testing.T, in given, set openapi.Set) []finding.Finding {
 	if rejection != nil {
 		t.Fatalf("%+v: %s", in, rejection.Message)
 	}
-	return Check(nil, s, compiled.Program, set)
+	return Check(nil, &v1.TemplateController{Spec: *s}, compiled.Program, set)
 }
 
 func TestLintFindings(t *testing.T) {

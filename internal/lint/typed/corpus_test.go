@@ -32,7 +32,7 @@ func (s sample) check(t *testing.T, known openapi.Set) []finding.Finding {
 	if rejection != nil {
 		t.Fatalf("%s: %s: %s", s.file, s.Name, rejection.Message)
 	}
-	return Check(nil, &s.Spec, compiled.Program, known)
+	return Check(nil, s.TemplateController, compiled.Program, known)
 }
 
 var (

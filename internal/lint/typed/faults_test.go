@@ -126,7 +126,7 @@ func TestInvalidYAMLFindingsNeverRender(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		all := Check(nil, &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Random"}}, program, nil)
+		all := Check(nil, &v1.TemplateController{Spec: v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Random"}}}, program, nil)
 		i := slices.IndexFunc(all, func(f finding.Finding) bool { return f.Code == finding.NoYAML && f.Severity == finding.Error })
 		renders, broken := 0, 0
 		for _, parent := range data {

@@ -46,7 +46,7 @@ func TestSelectedLabelsArePresent(t *testing.T) {
 			t.Fatalf("%s: %s", why, rejection.Message)
 		}
 		var got []string
-		for _, f := range Check(nil, s, compiled.Program, known(t)) {
+		for _, f := range Check(nil, &v1.TemplateController{Spec: *s}, compiled.Program, known(t)) {
 			got = append(got, f.Message)
 		}
 		if len(got) != row.want {

@@ -118,7 +118,7 @@ func (m mutant) check(known openapi.Set) ([]finding.Finding, bool) {
 	if rejection != nil {
 		return nil, false
 	}
-	return Check(nil, &tc.Spec, compiled.Program, known), true
+	return Check(nil, tc, compiled.Program, known), true
 }
 
 // mutants returns mistakes in the templates of a sample.

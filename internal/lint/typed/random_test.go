@@ -316,7 +316,7 @@ func TestRenderableTemplatesHaveNoErrors(t *testing.T) {
 			continue
 		}
 		var found []finding.Finding
-		for _, f := range Check(nil, &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Random"}}, program, only{kind}) {
+		for _, f := range Check(nil, &v1.TemplateController{Spec: v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Random"}}}, program, only{kind}) {
 			if f.Severity == finding.Error {
 				found = append(found, f)
 			}

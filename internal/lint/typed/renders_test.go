@@ -30,7 +30,7 @@ func noErrorIn(t *testing.T, name string, source render.Source, set openapi.Set)
 	if err != nil {
 		return 0
 	}
-	for _, f := range Check(nil, &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Chart"}}, program, set) {
+	for _, f := range Check(nil, &v1.TemplateController{Spec: v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Chart"}}}, program, set) {
 		if strings.HasPrefix(f.Message, "spec.values has no") && source.Values == nil {
 			continue // they stand elsewhere in the test
 		}

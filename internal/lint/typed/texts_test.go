@@ -19,7 +19,7 @@ func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known
 		t.Fatalf("%+v: %s", s, rejection.Message)
 	}
 	var all []string
-	for _, f := range Check(nil, s, compiled.Program, known) {
+	for _, f := range Check(nil, &v1.TemplateController{Spec: *s}, compiled.Program, known) {
 		if f.Code == code {
 			all = append(all, show(f))
 		}

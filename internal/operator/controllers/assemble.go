@@ -47,7 +47,7 @@ type assembly struct {
 	round     int64
 	reports   bool // parents report that the spec is rejected
 	released  bool // from the tracked TemplateController
-	unwatched bool // nothing is watched, because the tenant has too many watches
+	unwatched bool // nothing is watched, because the tenant has too many watches or TemplateControllers
 	rolled    rolloutStatus
 	needs     bool // a revision that runs needs the finalizer
 	// refused is why the latest spec is rejected, while an earlier revision runs.
@@ -95,7 +95,7 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked, choice chosen)
 	switch {
 	case a.KindErr == nil:
 		e.gone = false
-		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.Kind))
+		a.rejection = cmp.Or(a.rejection, spec.CheckKind(tc.Key(), &tc.Spec, a.Kind))
 		a.reports = a.rejection != nil && a.mayReport(tc, e.compiled)
 		if a.rejection == nil || a.reports || a.mayHold(tc) {
 			a.WatchParents(tc, e.compiled)
@@ -251,12 +251,26 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 	}
 }
 
+// beyond reports whether the TemplateController does not run because its namespace has too many. Its parents do not
+// report that: there may be any number of them. One that is being deleted still needs its watches for the cleanup.
+func (a *assembly) beyond() bool {
+	return a.rejection != nil && a.rejection.Reason == v1.ReasonTooManyTemplateControllers
+}
+
 // refuse removes all watches, because the needed number of watches exceeds the limit of the tenant, most.
 func (a *assembly) refuse(watches, most int) {
-	a.unwatched = true
+	advice := "list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant"
+	if v1.Namespaced(a.Controller) {
+		advice = "render or relate to fewer kinds, or delete other NamespacedTemplateControllers in the namespace"
+	}
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
-		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
-		watches, most))
-	a.reports = false
+		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): %s; until then, children are left unchanged",
+		watches, most, advice))
+	a.unwatch()
+}
+
+// unwatch removes all watches.
+func (a *assembly) unwatch() {
+	a.unwatched, a.reports = true, false
 	a.UnwatchAll()
 }

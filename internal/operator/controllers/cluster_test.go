@@ -79,6 +79,7 @@ type cluster struct {
 	hasty       bool // reconciliations are canceled immediately when they must stop
 	greedy      bool // only one reconciliation at a time may use memory
 	room        int  // memory for compiled specs, in bytes; 0 = the default of the test process
+	most        int  // NamespacedTemplateControllers of a namespace; 0 = maxNamespaced of package quota
 }
 
 // newCluster returns a cluster without TemplateControllers.
@@ -171,6 +172,9 @@ func (c *cluster) join(o Options) {
 	c.controllers.trials.begin = func(f func()) { f() }
 	if c.room > 0 {
 		c.controllers.memory.Limit = c.room
+	}
+	if c.most > 0 {
+		c.controllers.memory.Most = c.most
 	}
 }
 

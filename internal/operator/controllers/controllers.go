@@ -6,7 +6,6 @@ package controllers
 import (
 	"context"
 	"errors"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -22,7 +21,6 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
@@ -83,7 +81,7 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 	c.mu.Lock()
 	var rivals []string
 	if e := c.tracked[name]; e != nil {
-		rivals = slices.Collect(maps.Keys(e.counts.Rivals))
+		rivals = c.dropRivals(name, e)
 		e.closeIndexes()
 	}
 	delete(c.tracked, name)
@@ -103,8 +101,7 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked) {
 	c.stop(ctx, name)
 	c.mu.Lock()
-	rivals := slices.Collect(maps.Keys(e.counts.Rivals))
-	e.counts = status.NewCounts()
+	rivals := c.dropRivals(name, e)
 	c.renewIndexes(name, e)
 	e.counts.Begin(e.generation)
 	c.mu.Unlock()

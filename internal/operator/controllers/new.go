@@ -114,7 +114,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	memoryLimit := debug.SetMemoryLimit(-1)
 	c.registry = &registry{
 		clock: o.Clock, meters: o.Meters, tenants: s.tenants, selections: related.NewMemory(int(quota.MemoryOf(memoryLimit) / selectionShare)), queue: s.controllers,
-		tracked: map[string]*tracked{}, first: map[string]struct{}{},
+		tracked: map[string]*tracked{}, first: map[string]struct{}{}, rivals: map[string]map[string]struct{}{},
 	}
 	c.requeuer = &requeuer{registry: c.registry, parents: s.parents, backlog: queue.NewBacklog(s.parents, o.RolloutWorkers)}
 	c.checks = &checks{registry: c.registry, Store: &store.Store{Cluster: o.Cluster(""), Clock: o.Clock}, class: o.ClassName, accounts: o.RequireServiceAccount}

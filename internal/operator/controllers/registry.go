@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // registry holds the state of each TemplateController, and the queue of those to sync. It is safe for concurrent use.
@@ -31,6 +32,8 @@ type registry struct {
 	mu      sync.RWMutex
 	tracked map[string]*tracked
 	first   map[string]struct{} // TemplateControllers that existed at the start and were not synced yet
+	// rivals has the TemplateControllers with counts.Rivals, by the name of the rival.
+	rivals map[string]map[string]struct{}
 }
 
 // track returns the state of tc. The state is empty if tc is new or was recreated.
@@ -41,6 +44,7 @@ func (r *registry) track(tc *v1.TemplateController) *tracked {
 	if e == nil || e.uid != tc.UID {
 		if e != nil {
 			e.closeIndexes()
+			r.dropRivals(tc.Key(), e)
 		}
 		e = newTracked(tc.UID)
 		e.meter = r.meters.Begin(tc.Key())
@@ -232,17 +236,48 @@ func (r *registry) renewIndexes(name string, e *tracked) {
 // affected parents. Both report the same number, regardless of which one owns the condition of which parent. The caller
 // holds the lock.
 func (r *registry) rival(name string, e *tracked) (rival string, parents int64) {
-	for other, o := range r.tracked {
-		if n := e.counts.Rivals[other] + o.counts.Rivals[name]; n > 0 && (rival == "" || other < rival) {
-			rival, parents = other, n
+	consider := func(other string) {
+		if rival != "" && rival < other {
+			return
+		}
+		rival, parents = other, e.counts.Rivals[other]
+		if o := r.tracked[other]; o != nil { // otherwise, another installation may serve it
+			parents += o.counts.Rivals[name]
 		}
 	}
-	for other, n := range e.counts.Rivals { // another installation may serve it
-		if r.tracked[other] == nil && (rival == "" || other < rival) {
-			rival, parents = other, n
-		}
+	for other := range e.counts.Rivals {
+		consider(other)
+	}
+	for other := range r.rivals[name] {
+		consider(other)
 	}
 	return rival, parents
+}
+
+// noteRival updates rivals after the number of parents of a TemplateController whose ready condition belongs to another
+// one may have changed; "" is ignored. The caller holds the lock.
+func (r *registry) noteRival(name string, e *tracked, rival string) {
+	switch {
+	case rival == "":
+	case e.counts.Rivals[rival] == 0:
+		if delete(r.rivals[rival], name); len(r.rivals[rival]) == 0 {
+			delete(r.rivals, rival)
+		}
+	case r.rivals[rival] == nil:
+		r.rivals[rival] = map[string]struct{}{name: {}}
+	default:
+		r.rivals[rival][name] = struct{}{}
+	}
+}
+
+// dropRivals resets the counts of a TemplateController, and returns its rivals. The caller holds the lock.
+func (r *registry) dropRivals(name string, e *tracked) []string {
+	rivals := slices.Collect(maps.Keys(e.counts.Rivals))
+	e.counts = status.NewCounts()
+	for _, rival := range rivals {
+		r.noteRival(name, e, rival)
+	}
+	return rivals
 }
 
 // markSynced records that a TemplateController was synced, with any result.

@@ -53,6 +53,9 @@ func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 	if changed {
 		e.meter.Parents(e.counts.Parents)
 		rivals[1] = e.counts.RivalOf(key.Parent)
+		for _, rival := range rivals {
+			q.noteRival(key.Controller, e, rival)
+		}
 	}
 	q.mu.Unlock()
 	if !changed {

@@ -53,7 +53,7 @@ type chosen struct {
 func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 	r, current, update := &l.entry.revised, l.tc.Status.CurrentRevision, l.tc.Status.UpdateRevision
 	c := chosen{running: r.newest}
-	if !l.c.standby.Load() && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
+	if !l.c.standby.Load() && !l.entry.beyond() && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
 		if c, err = l.choose(ctx, current, update); err != nil {
 			return true, err
 		}
@@ -200,4 +200,9 @@ func progressing(reason, message string) *metav1.Condition {
 		c.Status = metav1.ConditionUnknown
 	}
 	return c
+}
+
+// beyond reports whether the TemplateController does not run because its namespace has too many: no earlier revision may run either.
+func (e *tracked) beyond() bool {
+	return e.rejection != nil && e.rejection.Reason == v1.ReasonTooManyTemplateControllers
 }

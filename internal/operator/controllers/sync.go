@@ -238,7 +238,12 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 	if l.assembly.lost {
 		l.c.forgetParents(ctx, l.name, l.entry)
 	}
-	l.c.limitWatches(l.tc, l.entry, &l.assembly)
+	if l.tc.DeletionTimestamp == nil && l.assembly.beyond() {
+		l.assembly.unwatch()
+		l.c.watchShares.ForgetController(l.name)
+	} else {
+		l.c.limitWatches(l.tc, l.entry, &l.assembly)
+	}
 	if l.assembly.unwatched {
 		l.c.stop(ctx, l.name)
 	}

@@ -216,7 +216,7 @@ func depthOf(o *object.Object) int {
 // place sets the default namespace. It returns an error message, or "".
 func (f *Factory) place(content map[string]any, kind kind.Kind, scope v1.ChildScope, parent *object.Object) string {
 	namespace := nameOf(content).Namespace
-	placing := spec.Placing{Child: kind.Kind, Parent: f.ParentKind.Kind, ChildNamespaced: kind.Namespaced, ParentNamespaced: f.ParentKind.Namespaced, Scope: scope}
+	placing := spec.Placing{Child: kind.Kind, Parent: f.ParentKind.Kind, ChildNamespaced: kind.Namespaced, ParentNamespaced: f.ParentKind.Namespaced, Scope: scope, Confined: v1.Namespaced(f.Controller)}
 	if fault := placing.Fault(namespace, parent.Namespace()); fault.What != "" {
 		return fault.String()
 	}

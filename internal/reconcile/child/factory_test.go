@@ -94,7 +94,7 @@ func TestNamespaceOfChildDependsOnScope(t *testing.T) {
 			metadata["namespace"] = row.namespace
 		}
 		content := map[string]any{"metadata": metadata}
-		f := &Factory{ParentKind: kind.Kind{Kind: "Parent", Namespaced: row.parent}}
+		f := &Factory{Ownership: &Ownership{Controller: "tc"}, ParentKind: kind.Kind{Kind: "Parent", Namespaced: row.parent}}
 		fault := f.place(content, kind.Kind{Kind: "Child", Namespaced: row.child}, row.scope, packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
 		if got := nameOf(content).Namespace; fault != row.fault || got != row.want {
 			t.Errorf("%s: namespace %q and fault %q, want %q and %q", why, got, fault, row.want, row.fault)

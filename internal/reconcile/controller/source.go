@@ -26,11 +26,24 @@ type Source struct {
 	Former bool
 }
 
-// ErrTooManyWatches means that the tenant has reached its watch limit.
-var ErrTooManyWatches = errors.New("the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: list fewer namespaces in spec.watch.namespaces, list none to use one cluster-wide watch per kind, render fewer kinds, or delete other TemplateControllers of the tenant")
+// tooManyWatchesError means that the tenant has reached its watch limit.
+type tooManyWatchesError struct {
+	namespaced bool // the TemplateController is a NamespacedTemplateController
+}
+
+func (e tooManyWatchesError) Error() string {
+	advice := "list fewer namespaces in spec.watch.namespaces, list none to use one cluster-wide watch per kind, render fewer kinds, or delete other TemplateControllers of the tenant"
+	if e.namespaced {
+		advice = "render fewer kinds, or delete other NamespacedTemplateControllers in the namespace"
+	}
+	return "the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: " + advice
+}
 
 // Unwatched reports whether the children are not watched because of the watch limit.
-func (s Source) Unwatched() bool { return errors.Is(s.Err, ErrTooManyWatches) }
+func (s Source) Unwatched() bool {
+	_, unwatched := errors.AsType[tooManyWatchesError](s.Err)
+	return unwatched
+}
 
 // There reports whether the API server serves the kind.
 func (s Source) There() bool { return len(s.Caches) > 0 }

@@ -133,7 +133,7 @@ func (w *Wants) RelatedOf(kinds Resolver, all []spec.Related) ([]RelatedWant, *s
 			out = append(out, one)
 			continue
 		}
-		if rejection := r.CheckKind(found); rejection != nil {
+		if rejection := r.CheckKind(w.Controller, found); rejection != nil {
 			return nil, rejection
 		}
 		one.Kind, one.Wants = found, map[string]watch.Want{}
@@ -217,7 +217,7 @@ func (w *Wants) Count(but []schema.GroupKind) int {
 // Unwatch removes the watches for a kind of children.
 func (w *Wants) Unwatch(gk schema.GroupKind) {
 	of := w.Children[gk]
-	of.Wants, of.Err = nil, cmp.Or(of.Err, ErrTooManyWatches)
+	of.Wants, of.Err = nil, cmp.Or[error](of.Err, tooManyWatchesError{v1.Namespaced(w.Controller)})
 	w.Children[gk] = of
 }
 

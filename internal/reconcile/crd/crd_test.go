@@ -155,11 +155,33 @@ func TestSchemaErrorsNamePlaceAndRemedy(t *testing.T) {
 		`{schema: {spec: {a: string}}, columns: [{name: A, jsonPath: .spec.b}]}`:                                                       `spec.crd.columns[A].jsonPath: Invalid value: ".spec.b": the schema has no field .spec.b`,
 		`{schema: {spec: {replicas: string}, status: {n: integer}}, scale: {specReplicas: .spec.replicas, statusReplicas: .status.n}}`: `spec.crd.scale.specReplicas: Invalid value: ".spec.replicas": the field is of type string, but must be of type integer`,
 		`{schema: {spec: {replicas: integer}, status: {n: integer}}, scale: {specReplicas: .spec.replica, statusReplicas: .status.n}}`: `spec.crd.scale.specReplicas: Invalid value: ".spec.replica": the schema has no field .spec.replica; did you mean replicas?`,
+		`{schema: {spec: {a: string}}, columns: [{name: A, jsonPath: "{.spec.a}"}]}`:                                                   `spec.crd.columns[A].jsonPath: Invalid value: "{.spec.a}": must begin with a dot, as in .spec.replicas`,
+		`{schema: {spec: {a: string}}, columns: [{name: A, jsonPath: ".spec.a["}]}`:                                                    `spec.crd.columns[A].jsonPath: Invalid value: ".spec.a[": is not a JSON path: unterminated array`,
+		`{schema: {spec: {a: string}}, names: {listKind: Website}}`:                                                                    `spec.crd.names.listKind: Invalid value: "Website": must not be the kind itself`,
+		`schema: {spec: {a: "[]A"}, types: {A: {b: "string | immutable=true"}}}`:                                                       `spec.crd.schema.spec.a[*].b: Invalid value: "self == oldSelf": the CEL rule uses oldSelf (as immutable=true does) in the list spec.crd.schema.spec.a, whose old and new items cannot be matched`,
+		`schema: {spec: {a: "[]string | maxItems=2000", b: "[]string | validation=\"self.all(x, self.all(y, x == y))\""}}`:             `spec.crd.schema.spec.b: Invalid value: "self.all(x, self.all(y, x == y))": the CEL rule may cost more than 100 times as much as the API server allows: set maxItems`,
+		`schema: {spec: {a: "[]integer | maxItems=2000 validation=\"self.all(x, self.all(y, x == y))\""}}`:                             ` times as much as the API server allows: set maxItems`,
+		`schema: {spec: {a: "[]A"}, types: {A: {b: "[]string | maxItems=100 validation=\"self.all(x, x.size() < 9)\""}}}`:              ` times as much as the API server allows: set maxItems`,
 	} {
 		_, errs := Of("websites", specOf(t, crd))
 		if len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), want) {
 			t.Errorf("%.200s:\n%v\nwant\n%s", crd, errs.ToAggregate(), want)
 		}
+	}
+}
+
+// TestRulesOfLimitedCostAreAccepted has rules that would be too expensive, or could not read oldSelf, elsewhere.
+func TestRulesOfLimitedCostAreAccepted(t *testing.T) {
+	const rule = "x-kubernetes-validations: [{rule: self == oldSelf}]"
+	for why, crd := range map[string]string{
+		"a list of few":                   `schema: {spec: {a: "[]string | maxItems=20 validation=\"self.all(x, self.all(y, x.size() == y.size()))\""}}`,
+		"a list in a list of few":         `schema: {spec: {a: "[]A | maxItems=10"}, types: {A: {b: "[]string | maxItems=100 validation=\"self.all(x, x.size() < 9)\""}}}`,
+		"a field that is immutable":       `schema: {spec: {a: {b: "string | immutable=true"}}}`,
+		"a map with values that are":      `schema: {spec: {a: "map[string]A"}, types: {A: {b: "string | maxLength=9 immutable=true"}}}`,
+		"a list whose items have a key":   `openAPIV3Schema: {type: object, properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], items: {type: object, required: [a], properties: {a: {type: string}, b: {type: integer, ` + rule + `}}}}}}`,
+		"a list that is immutable itself": `openAPIV3Schema: {type: object, properties: {spec: {type: array, maxItems: 9, ` + rule + `, items: {type: string, maxLength: 9}}}}`,
+	} {
+		t.Run(why, func(t *testing.T) { definitionOf(t, crd) })
 	}
 }
 
@@ -180,6 +202,10 @@ func manyFields(of string) (text string) {
 func TestKindNeedsGroupAndIsNotBuiltIn(t *testing.T) {
 	spec := specOf(t, "schema: {spec: {a: string}}")
 	spec.Watch = v1.Watch{APIVersion: "v1", Kind: "Thing"}
+	if _, errs := Of("x", spec); len(errs) != 1 || errs[0].Field != "spec.watch.apiVersion" {
+		t.Error(errs)
+	}
+	spec.Watch = v1.Watch{APIVersion: "example/v1", Kind: "Thing"}
 	if _, errs := Of("x", spec); len(errs) != 1 || errs[0].Field != "spec.watch.apiVersion" {
 		t.Error(errs)
 	}

@@ -51,12 +51,18 @@ func of(name string, spec *v1.TemplateControllerSpec, at *field.Path) (*apiexten
 	if _, err := (kind.Declared{}).Resolve(gv.WithKind(spec.Watch.Kind)); err == nil {
 		return nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, spec.Watch.Kind+" is a built-in kind: remove crd")}
 	}
+	if !strings.Contains(gv.Group, ".") {
+		return nil, field.ErrorList{field.Invalid(field.NewPath("spec", "watch", "apiVersion"), spec.Watch.APIVersion, "the API group of a CustomResourceDefinition needs at least one dot, as in example.org/v1")}
+	}
 	if size := sizeOf(spec.CRD); size > maxSize {
 		return nil, field.ErrorList{field.Invalid(schemaPath(spec.CRD, at), field.OmitValueType{}, fmt.Sprintf("the schema has %d bytes; the limit is %d: use x-kubernetes-preserve-unknown-fields, or maintain the CustomResourceDefinition in a file", size, maxSize))}
 	}
 	root, columns, errs := rootSchema(spec.CRD, at)
 	addStatus(root)
 	names := namesOf(spec)
+	if names.ListKind == names.Kind {
+		errs = append(errs, field.Invalid(at.Child("names", "listKind"), names.ListKind, "must not be the kind itself"))
+	}
 	version := apiextensionsv1.CustomResourceDefinitionVersion{
 		Name: gv.Version, Served: true, Storage: true,
 		Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: root},
@@ -264,7 +270,7 @@ func columnsOf(root *apiextensionsv1.JSONSchemaProps, spec *v1.TemplateControlle
 	var errs field.ErrorList
 	for i, c := range all {
 		found, err := typeAt(root, c.JSONPath)
-		if err != nil {
+		if err = cmp.Or(checkColumn(c.JSONPath), err); err != nil {
 			errs = append(errs, field.Invalid(at.Key(c.Name).Child("jsonPath"), c.JSONPath, err.Error()))
 		}
 		out[i] = apiextensionsv1.CustomResourceColumnDefinition{Name: c.Name, JSONPath: c.JSONPath, Type: cmp.Or(c.Type, found), Description: c.Description, Priority: c.Priority}

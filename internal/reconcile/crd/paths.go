@@ -1,13 +1,16 @@
 package crd
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/jsonpath"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -15,6 +18,18 @@ import (
 
 // step is one step of a JSON path: .name, ['name'], or another one in brackets, such as an index or a filter.
 var step = regexp.MustCompile(`^(?:\.([A-Za-z_][-A-Za-z0-9_]*)|\[['"]([^'"]+)['"]\]|\[[^\]]*\])`)
+
+// checkColumn returns why the JSON path of a column is invalid, or nil. The API server accepts more paths, but shows no columns at all if it cannot
+// parse one of them.
+func checkColumn(path string) error {
+	if !strings.HasPrefix(path, ".") {
+		return errors.New("must begin with a dot, as in .spec.replicas")
+	}
+	if err := jsonpath.New("column").Parse("{" + path + "}"); err != nil {
+		return fmt.Errorf("is not a JSON path: %w", err)
+	}
+	return nil
+}
 
 // typeAt returns the type of a column for a JSON path. It returns an error if the schema has no such field.
 func typeAt(root *apiextensionsv1.JSONSchemaProps, path string) (string, error) {

@@ -22,7 +22,7 @@ func structural(root *apiextensionsv1.JSONSchemaProps) (*structuralschema.Struct
 }
 
 // validate returns the errors of a schema that need no API server: it is not structural, a default does not match it, a CEL rule does not
-// compile. at is its place in the spec. The API server also limits the cost of rules.
+// compile or costs too much. at is its place in the spec.
 func validate(root *apiextensionsv1.JSONSchemaProps, at *field.Path) field.ErrorList {
 	if tooDeep(root, maxLevels) {
 		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf("fields are nested in more than %d levels: use x-kubernetes-preserve-unknown-fields", maxLevels))}

@@ -48,10 +48,10 @@ func TestRelatedClusterScopedKindsRejectNamespaces(t *testing.T) {
 		"by labels of some": {v1.Related{NamespaceSelector: &metav1.LabelSelector{}}, false},
 	} {
 		r := &Related{Related: &row.entry}
-		if got := r.CheckKind(kind.Kind{Kind: "Node"}) == nil; got != row.fits {
+		if got := r.CheckKind("tc", kind.Kind{Kind: "Node"}) == nil; got != row.fits {
 			t.Errorf("%s: fits %v, want %v", why, got, row.fits)
 		}
-		if fault := r.CheckKind(kind.Kind{Kind: "Pod", Namespaced: true}); fault != nil {
+		if fault := r.CheckKind("tc", kind.Kind{Kind: "Pod", Namespaced: true}); fault != nil {
 			t.Errorf("%s, of a kind with namespaces: %s", why, fault.Message)
 		}
 	}

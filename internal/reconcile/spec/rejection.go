@@ -93,8 +93,19 @@ func unfit(reason, where, format string, args ...any) *Rejection {
 	return r
 }
 
-// CheckKind returns why the spec is not supported for its parents' kind, or nil.
-func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
+// confinedKind returns why a NamespacedTemplateController cannot use a kind at a place in its spec, or nil.
+func confinedKind(key, where string, kind kind.Kind) *Rejection {
+	if !v1.Namespaced(key) || kind.Namespaced {
+		return nil
+	}
+	return unfit(v1.ReasonInvalidSpec, where, "%s is cluster-scoped, and a NamespacedTemplateController only has access to its namespace: use a namespaced kind, or "+AskForController, kind.Kind)
+}
+
+// CheckKind returns why the spec of the TemplateController with that key is not supported for its parents' kind, or nil.
+func CheckKind(key string, spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
+	if r := confinedKind(key, "spec.watch", kind); r != nil {
+		return r
+	}
 	w, writes := spec.Watch, spec.Status != nil && spec.Status.Template != ""
 	switch {
 	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):

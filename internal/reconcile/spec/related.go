@@ -115,8 +115,11 @@ func fieldsOf(where, text string) (string, *Rejection) {
 	return selector.String(), nil
 }
 
-// CheckKind returns why the related entry is not supported for the kind of its objects, or nil.
-func (r *Related) CheckKind(kind kind.Kind) *Rejection {
+// CheckKind returns why the related entry of the TemplateController with that key is not supported for the kind of its objects, or nil.
+func (r *Related) CheckKind(key string, kind kind.Kind) *Rejection {
+	if rejection := confinedKind(key, "spec."+syntax.RelatedName(r.Name), kind); rejection != nil {
+		return rejection
+	}
 	if !kind.Namespaced && (len(r.Namespaces) > 0 || r.Related.NamespaceSelector != nil) {
 		return unfit(v1.ReasonInvalidSpec, "spec."+syntax.RelatedName(r.Name), "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
 	}

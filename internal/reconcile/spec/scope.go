@@ -37,6 +37,8 @@ type Placing struct {
 	Child, Parent                     string // names of the kinds
 	ChildNamespaced, ParentNamespaced bool
 	Scope                             v1.ChildScope
+	// Confined: the child is of a NamespacedTemplateController, which has no scope Cluster.
+	Confined bool
 }
 
 // PlaceFault explains why a child is not allowed in a namespace. The zero value means that it is allowed.
@@ -57,7 +59,7 @@ func (p Placing) Fault(namespace, home string) PlaceFault {
 	case !p.ChildNamespaced && !anywhere:
 		return PlaceFault{
 			fmt.Sprintf("a %s is cluster-scoped and cannot be owned by the namespaced %s", p.Child, p.Parent),
-			"an owner reference cannot point from a cluster-scoped to a namespaced object", "set scope: Cluster in this child template, or watch a cluster-scoped kind",
+			"an owner reference cannot point from a cluster-scoped to a namespaced object", p.elsewhere("set scope: Cluster in this child template, or watch a cluster-scoped kind"),
 		}
 	case !p.ChildNamespaced && namespace != "":
 		return PlaceFault{fmt.Sprintf("a %s is cluster-scoped", p.Child), "", "remove metadata.namespace"}
@@ -67,10 +69,21 @@ func (p Placing) Fault(namespace, home string) PlaceFault {
 	case namespace != "" && !anywhere && namespace != home:
 		return PlaceFault{
 			"the child must be in its parent's namespace, because owner references do not cross namespaces",
-			"", "remove metadata.namespace, or set scope: Cluster in this child template",
+			"", "remove metadata.namespace, or " + p.elsewhere("set scope: Cluster in this child template"),
 		}
 	}
 	return PlaceFault{}
+}
+
+// AskForController advises the author of a NamespacedTemplateController that needs objects beyond its namespace.
+const AskForController = "ask an administrator for a TemplateController"
+
+// elsewhere returns the advice for a child that the namespace of its parent cannot contain.
+func (p Placing) elsewhere(advice string) string {
+	if p.Confined {
+		return AskForController
+	}
+	return advice
 }
 
 // AccountPrefix is the prefix of the user names of service accounts.

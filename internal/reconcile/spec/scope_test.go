@@ -14,7 +14,7 @@ func TestCheckKindFindsFirstClusterScopeChild(t *testing.T) {
 	for _, spec := range []*v1.TemplateControllerSpec{
 		{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}, {Finalize: &v1.Finalize{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}},
 	} {
-		if r := CheckKind(spec, kind.Kind{Kind: "Team"}); r == nil {
+		if r := CheckKind("tc", spec, kind.Kind{Kind: "Team"}); r == nil {
 			t.Errorf("%+v is accepted", spec)
 		}
 	}
@@ -41,7 +41,7 @@ func TestClusterScopeRequiresNamespacedParents(t *testing.T) {
 			t.Errorf("%s: they are read in %v", why, ChildNamespaces(spec))
 		}
 		spec.Watch.Namespaces = nil
-		if r := CheckKind(spec, kind.Kind{Kind: "App", Namespaced: true}); r != nil {
+		if r := CheckKind("tc", spec, kind.Kind{Kind: "App", Namespaced: true}); r != nil {
 			t.Errorf("%s: %s", why, r.Message)
 		}
 		want := (*Rejection)(nil)
@@ -52,10 +52,10 @@ func TestClusterScopeRequiresNamespacedParents(t *testing.T) {
 		if got := CrossScope(final); got != row.crosses {
 			t.Errorf("%s, in spec.finalize: children may be in other namespaces: %v", why, got)
 		}
-		if r := CheckKind(final, kind.Kind{Kind: "Team"}); row.rejected && (r == nil || r.Message != "spec.finalize.children[b].scope: Team is cluster-scoped, so its children can be in any namespace without it: remove scope") {
+		if r := CheckKind("tc", final, kind.Kind{Kind: "Team"}); row.rejected && (r == nil || r.Message != "spec.finalize.children[b].scope: Team is cluster-scoped, so its children can be in any namespace without it: remove scope") {
 			t.Errorf("%s, in spec.finalize, and the parents are cluster-scoped: %v", why, r)
 		}
-		if diff := cmp.Diff(want, CheckKind(spec, kind.Kind{Kind: "Team"}), cmpopts.IgnoreFields(Rejection{}, "Findings")); diff != "" {
+		if diff := cmp.Diff(want, CheckKind("tc", spec, kind.Kind{Kind: "Team"}), cmpopts.IgnoreFields(Rejection{}, "Findings")); diff != "" {
 			t.Errorf("%s, and the parents are cluster-scoped (-want +got):\n%s", why, diff)
 		}
 	}

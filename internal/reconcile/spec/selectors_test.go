@@ -104,7 +104,7 @@ func TestIncompatibleKindsAreRejected(t *testing.T) {
 		"no status subresource for a status template":  {statusless, v1.Watch{}, writes, v1.ReasonNoStatusSubresource},
 	} {
 		got := ""
-		if r := CheckKind(&v1.TemplateControllerSpec{Watch: row.watch, Status: row.status}, row.kind); r != nil {
+		if r := CheckKind("tc", &v1.TemplateControllerSpec{Watch: row.watch, Status: row.status}, row.kind); r != nil {
 			got = r.Reason
 		}
 		if got != row.want {

@@ -12,6 +12,14 @@ func TestSharesReadyCondition(t *testing.T) {
 	other, none := "Other", ""
 	front := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "front"}}
 	back := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "back"}}
+	in := func(selector *metav1.LabelSelector, namespaces ...string) func(*v1.TemplateControllerSpec) {
+		return func(s *v1.TemplateControllerSpec) {
+			s.Watch.Namespaces, s.Watch.NamespaceSelector = namespaces, selector
+		}
+	}
+	confined := func(namespace string) func(*v1.TemplateControllerSpec) {
+		return func(s *v1.TemplateControllerSpec) { Confine(namespace, s) }
+	}
 	watches := func(change func(*v1.TemplateControllerSpec)) *v1.TemplateControllerSpec {
 		s := &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "App"}}
 		if change != nil {
@@ -29,6 +37,19 @@ func TestSharesReadyCondition(t *testing.T) {
 		{"one selects some", nil, func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = front }, "Ready"},
 		{"equal selectors", func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = front }, func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = front }, "Ready"},
 		{"other selectors", func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = front }, func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = back }, ""},
+		{"two of a namespace", confined("a"), confined("a"), "Ready"},
+		{"two of other namespaces", confined("a"), confined("b"), ""},
+		{"one of a namespace, and all", confined("a"), nil, "Ready"},
+		{"one of a namespace that is listed", confined("a"), in(nil, "a", "b"), "Ready"},
+		{"one of a namespace that is not listed", confined("a"), in(nil, "b", "c"), ""},
+		{"one of a namespace that may be selected", confined("a"), in(front), ""},
+		{"one of a namespace, and a selector of all", confined("a"), in(&metav1.LabelSelector{}), "Ready"},
+		{"one of a namespace, and some parents of all", confined("a"), func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = front }, "Ready"},
+		{"lists with a common namespace", in(nil, "a", "b"), in(nil, "b", "c"), "Ready"},
+		{"selected namespaces, and all", in(front), nil, "Ready"},
+		{"the same selected namespaces, of which one lists some", in(front, "a"), in(front), "Ready"},
+		{"the same selected namespaces of other lists", in(front, "a", "b"), in(front, "b", "c"), ""},
+		{"other selected namespaces", in(front), in(back), ""},
 		{"another group", nil, func(s *v1.TemplateControllerSpec) { s.Watch.APIVersion = "example.com/v1" }, ""},
 		{"another condition", nil, func(s *v1.TemplateControllerSpec) { s.Status = &v1.ParentStatus{ReadyCondition: &other} }, ""},
 		{

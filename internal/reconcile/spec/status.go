@@ -2,8 +2,10 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -30,11 +32,11 @@ func WritesStatus(spec *v1.TemplateControllerSpec, conditionType string, parents
 	return HoldsCondition(conditionType, parents) || parents.Status != nil && spec.Status != nil && spec.Status.Template != ""
 }
 
-// SharesReadyCondition returns the type of the ready condition that both specs write to the same parents, or "". It only compares specs with the
-// same selectors, or if one of them selects everything: other selectors may or may not overlap.
+// SharesReadyCondition returns the type of the ready condition that both specs write to the same parents, or "". It only compares specs that
+// certainly read a common namespace, and have the same selectors or one without any: other selectors may or may not overlap.
 func SharesReadyCondition(a, b *v1.TemplateControllerSpec) string {
 	condition := ReadyCondition(a)
-	if condition != ReadyCondition(b) || WatchedKind(a) != WatchedKind(b) || !mayWriteStatus(a) {
+	if condition != ReadyCondition(b) || WatchedKind(a) != WatchedKind(b) || !mayWriteStatus(a) || !shareNamespace(&a.Watch, &b.Watch) {
 		return ""
 	}
 	x, y := selectors(a), selectors(b)
@@ -42,6 +44,26 @@ func SharesReadyCondition(a, b *v1.TemplateControllerSpec) string {
 		return condition
 	}
 	return ""
+}
+
+// shareNamespace reports whether both certainly read parents in a common namespace.
+func shareNamespace(a, b *v1.Watch) bool {
+	contains := len(a.Namespaces) == 0 || len(b.Namespaces) == 0 || apiequality.Semantic.DeepEqual(a.Namespaces, b.Namespaces)
+	all, others := selectsAll(a.NamespaceSelector), selectsAll(b.NamespaceSelector)
+	switch {
+	case all && others:
+		return contains || slices.ContainsFunc(a.Namespaces, func(ns string) bool { return slices.Contains(b.Namespaces, ns) })
+	case all:
+		return len(a.Namespaces) == 0
+	case others:
+		return len(b.Namespaces) == 0
+	}
+	return contains && apiequality.Semantic.DeepEqual(a.NamespaceSelector, b.NamespaceSelector)
+}
+
+// selectsAll reports whether a selector selects everything.
+func selectsAll(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
 // WatchedKind returns the kind of the parents.
@@ -59,9 +81,12 @@ func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
 		"%s also writes the %s condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", v1.Describe(other.Key()), condition)}, true
 }
 
-// selectors returns spec.watch without the kind.
+// selectors returns spec.watch without the kind and the namespaces.
 func selectors(spec *v1.TemplateControllerSpec) v1.Watch {
 	w := spec.Watch
-	w.APIVersion, w.Kind = "", ""
+	w.APIVersion, w.Kind, w.Namespaces, w.NamespaceSelector = "", "", nil, nil
+	if selectsAll(w.LabelSelector) {
+		w.LabelSelector = nil
+	}
 	return w
 }

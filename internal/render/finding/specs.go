@@ -17,7 +17,8 @@ const (
 	UnfitKind         Code = "TL061"
 	RemovedField      Code = "TL065"
 	SharedReady       Code = "TL067"
-	Rollout           Code = "TL068"
+	TooMany           Code = "TL068"
+	Rollout           Code = "TL069"
 )
 
 var ofSpecs = []Rule{
@@ -88,8 +89,13 @@ var ofSpecs = []Rule{
 	},
 	{
 		SharedReady, Warning, "Shared ready condition",
-		"Two TemplateControllers write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is ready. Only certain cases are reported: equal selectors, or one without any.",
+		"Two TemplateControllers write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is ready. Only certain cases are reported: a common namespace, with equal selectors or one without any.",
 		"Set another `spec.status.readyCondition` in one of the two, or let them select different parents.",
+	},
+	{
+		TooMany, Error, "Too many NamespacedTemplateControllers",
+		"Only a limited number of NamespacedTemplateControllers run in a namespace, so that no tenant uses up what all share: see [Limits](limits.md#namespacedtemplatecontrollers). Older ones have precedence.",
+		"Delete others in the namespace, or ask an administrator for a TemplateController.",
 	},
 	{
 		Rollout, Error, "Invalid rollout",

@@ -4,6 +4,7 @@ package quota
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,24 +28,32 @@ const (
 	tenantShare = 4
 	// defaultMemory is used if GOMEMLIMIT is not set, in bytes.
 	defaultMemory = 2 << 30
+	// maxNamespaced is how many NamespacedTemplateControllers of one namespace run: each costs memory and syncs even if it
+	// is small and needs no watch of its own.
+	maxNamespaced = 100
 )
 
-// Memory decides which TemplateControllers are compiled, so that all of them fit in memory. It uses spec.Size, so that
-// nothing needs to be compiled to find out. An admitted TemplateController is never rejected later in favor of another
-// one, not even after a restart, because the Accepted condition records it. Of the others, the oldest ones that fit are
-// admitted. It is safe for concurrent use.
+// Memory decides which TemplateControllers are compiled, so that all of them fit in memory, and that at most
+// Most NamespacedTemplateControllers of a namespace run. It uses spec.Size, so that nothing needs to be compiled to find out. An admitted
+// TemplateController is never rejected later in favor of another one, not even after a restart, because the Accepted
+// condition records it. Of the others, the oldest ones that fit are admitted. It is safe for concurrent use.
 type Memory struct {
 	Limit    int // of all specs together, in bytes
+	Most     int // NamespacedTemplateControllers of a namespace
 	tenants  *queue.Tenants
 	admitted func(name string) // called for a TemplateController that was rejected before
 
 	mu      sync.Mutex
 	demands map[string]*Demand // by TemplateController
+	shares  map[string]*usage  // by tenant
+	bytes   int                // of all that are admitted
+	full    bool               // a demand within the limits of its tenant may have been rejected
 }
 
 // Demand is the memory that a TemplateController needs.
 type Demand struct {
 	name, tenant string
+	namespaced   bool // a NamespacedTemplateController
 	uid          types.UID
 	generation   int64
 	created      time.Time
@@ -53,9 +62,16 @@ type Demand struct {
 	admitted     bool
 }
 
+// usage has the demands of a tenant.
+type usage struct {
+	bytes      int       // of those that are admitted
+	namespaced int       // NamespacedTemplateControllers that are admitted
+	waiting    []*Demand // that are not admitted, oldest first
+}
+
 // NewMemory returns the Memory for a process with that memory limit in bytes; math.MaxInt64 means no limit.
 func NewMemory(limit int64, tenants *queue.Tenants, admitted func(name string)) *Memory {
-	return &Memory{Limit: int(MemoryOf(limit) / share), tenants: tenants, admitted: admitted, demands: map[string]*Demand{}}
+	return &Memory{Limit: int(MemoryOf(limit) / share), Most: maxNamespaced, tenants: tenants, admitted: admitted, demands: map[string]*Demand{}, shares: map[string]*usage{}}
 }
 
 // MemoryOf returns the memory of a process with that limit, in bytes.
@@ -70,7 +86,7 @@ func MemoryOf(limit int64) int64 {
 func (m *Memory) DemandOf(tc *v1.TemplateController, size int) *Demand {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return &Demand{
-		name: tc.Key(), tenant: m.tenants.Name(tc.Key()), uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
+		name: tc.Key(), tenant: m.tenants.Name(tc.Key()), namespaced: tc.Namespace != "", uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
 		accepted: accepted != nil && accepted.Status == metav1.ConditionTrue && accepted.ObservedGeneration == tc.Generation,
 	}
 }
@@ -80,11 +96,16 @@ func (m *Memory) Begin(all []*Demand) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.demands)
-	for _, d := range all {
-		m.demands[d.name] = d
+	clear(m.shares)
+	m.bytes, m.full = 0, false
+	all = slices.SortedFunc(slices.Values(all), before)
+	for _, accepted := range []bool{true, false} {
+		for _, d := range all {
+			if d.accepted == accepted {
+				m.add(d)
+			}
+		}
 	}
-	m.admit(func(d *Demand) bool { return d.accepted })
-	m.admit(func(*Demand) bool { return true })
 }
 
 // Admit returns why a TemplateController may not be compiled, or nil. size returns its spec.Size, and is called once
@@ -93,11 +114,11 @@ func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejecti
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.demands[tc.Key()]
-	if d == nil || d.uid != tc.UID || d.generation != tc.Generation {
+	if old := d; d == nil || d.uid != tc.UID || d.generation != tc.Generation {
 		d = m.DemandOf(tc, size())
-		m.demands[tc.Key()] = d
-		m.admit(func(each *Demand) bool { return each == d })
-		m.admitWaiting()
+		m.remove(old)
+		m.add(d)
+		m.admitWaiting(old)
 	}
 	if d.admitted {
 		return nil
@@ -107,86 +128,173 @@ func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejecti
 
 // Refuse returns why a TemplateController under review would not be compiled, or nil. It does not change any decision.
 func (m *Memory) Refuse(tc *v1.TemplateController) *spec.Rejection {
-	d := &Demand{name: tc.Key(), tenant: queue.TenantOf(tc.Key(), tc.Spec.ServiceAccountRef), bytes: spec.Size(&tc.Spec)}
+	d := &Demand{name: tc.Key(), tenant: queue.TenantOf(tc.Key(), tc.Spec.ServiceAccountRef), namespaced: tc.Namespace != "", bytes: spec.Size(&tc.Spec)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all, of := m.used()
 	if now := m.demands[tc.Key()]; now != nil && now.admitted {
-		all -= now.bytes
-		of[now.tenant] -= now.bytes
-	}
-	if m.fits(d, all, of) {
-		return nil
+		m.use(now, -1)
+		defer m.use(now, 1)
 	}
 	return m.refusal(d)
-}
-
-// fits reports whether there is memory for a TemplateController, given the memory in use in total and by tenant.
-func (m *Memory) fits(d *Demand, all int, of map[string]int) bool {
-	return all+d.bytes <= m.Limit && of[d.tenant]+d.bytes <= m.Limit/tenantShare
 }
 
 // ForgetController frees the memory of a deleted TemplateController for those that wait.
 func (m *Memory) ForgetController(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.demands, name)
-	m.admitWaiting()
+	d := m.demands[name]
+	m.remove(d)
+	m.admitWaiting(d)
 }
 
-// admitWaiting admits TemplateControllers that were rejected before and fit now. The caller holds the lock.
-func (m *Memory) admitWaiting() {
-	for _, d := range m.admit(func(*Demand) bool { return true }) {
-		m.admitted(d.name)
+// before orders demands.
+func before(a, b *Demand) int {
+	return cmp.Or(a.created.Compare(b.created), strings.Compare(a.name, b.name))
+}
+
+// add admits a demand, or lets it wait. The caller holds the lock.
+func (m *Memory) add(d *Demand) {
+	m.demands[d.name] = d
+	if m.admit(d) {
+		return
+	}
+	of := m.of(d.tenant)
+	at, _ := slices.BinarySearchFunc(of.waiting, d, before)
+	of.waiting = slices.Insert(of.waiting, at, d)
+}
+
+// remove removes a demand; nil is ignored. The caller holds the lock.
+func (m *Memory) remove(d *Demand) {
+	if d == nil {
+		return
+	}
+	delete(m.demands, d.name)
+	of := m.of(d.tenant)
+	if d.admitted {
+		m.use(d, -1)
+	} else if at, waits := slices.BinarySearchFunc(of.waiting, d, before); waits {
+		of.waiting = slices.Delete(of.waiting, at, at+1)
+	}
+	if of.namespaced == 0 && of.bytes == 0 && len(of.waiting) == 0 {
+		delete(m.shares, d.tenant)
 	}
 }
 
-// admit admits the demands for which f returns true and that fit, oldest first. The caller holds the lock.
-func (m *Memory) admit(f func(*Demand) bool) (admitted []*Demand) {
-	all, of := m.used()
+// admitWaiting admits TemplateControllers that were rejected before and fit now, because a demand was removed; nil is
+// ignored. The caller holds the lock.
+func (m *Memory) admitWaiting(freed *Demand) {
+	if freed == nil || !freed.admitted {
+		return
+	}
+	tenants := []string{freed.tenant}
+	if m.full { // tenants wait for each other
+		tenants, m.full = slices.Collect(maps.Keys(m.shares)), false
+	}
 	var waiting []*Demand
-	for _, d := range m.demands {
-		if !d.admitted && f(d) {
-			waiting = append(waiting, d)
+	for _, tenant := range tenants {
+		if of := m.shares[tenant]; of != nil {
+			waiting = append(waiting, of.waiting...)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b *Demand) int { return cmp.Or(a.created.Compare(b.created), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(waiting, before)
 	for _, d := range waiting {
-		if !m.fits(d, all, of) {
-			continue
+		if m.admit(d) {
+			of := m.of(d.tenant)
+			at, _ := slices.BinarySearchFunc(of.waiting, d, before)
+			of.waiting = slices.Delete(of.waiting, at, at+1)
+			m.admitted(d.name)
 		}
+	}
+}
+
+// admit admits a demand if it fits. The caller holds the lock.
+func (m *Memory) admit(d *Demand) bool {
+	switch m.exceeded(d) {
+	case noLimit:
 		d.admitted = true
-		all += d.bytes
-		of[d.tenant] += d.bytes
-		admitted = append(admitted, d)
+		m.use(d, 1)
+	case allMemory:
+		m.full = true
+	case tenantMemory, number:
 	}
-	return admitted
+	return d.admitted
 }
 
-// used returns the memory of the admitted TemplateControllers, in total and by tenant. The caller holds the lock.
-func (m *Memory) used() (all int, of map[string]int) {
-	of = map[string]int{}
-	for _, d := range m.demands {
-		if d.admitted {
-			all += d.bytes
-			of[d.tenant] += d.bytes
-		}
+// use adds a demand to what is in use, or subtracts it if by is -1. The caller holds the lock.
+func (m *Memory) use(d *Demand, by int) {
+	of := m.of(d.tenant)
+	of.bytes += by * d.bytes
+	m.bytes += by * d.bytes
+	if d.namespaced {
+		of.namespaced += by
 	}
-	return all, of
 }
 
-// refusal describes why a TemplateController is not admitted. The caller holds the lock.
+// of returns the usage of a tenant. The caller holds the lock.
+func (m *Memory) of(tenant string) *usage {
+	of := m.shares[tenant]
+	if of == nil {
+		of = &usage{}
+		m.shares[tenant] = of
+	}
+	return of
+}
+
+// limit is a limit that a demand exceeds.
+type limit int
+
+const (
+	noLimit limit = iota
+	number        // of the NamespacedTemplateControllers of a namespace
+	tenantMemory
+	allMemory
+)
+
+// exceeded returns the limit that a demand exceeds. The caller holds the lock.
+func (m *Memory) exceeded(d *Demand) limit {
+	of := usage{}
+	if in := m.shares[d.tenant]; in != nil {
+		of = *in
+	}
+	switch {
+	case d.namespaced && of.namespaced >= m.Most:
+		return number
+	case of.bytes+d.bytes > m.Limit/tenantShare:
+		return tenantMemory
+	case m.bytes+d.bytes > m.Limit:
+		return allMemory
+	}
+	return noLimit
+}
+
+// refusal describes why a demand is not admitted, or returns nil if it fits. The caller holds the lock.
 func (m *Memory) refusal(d *Demand) *spec.Rejection {
-	limit, whose := m.Limit, "all TemplateControllers"
-	if _, of := m.used(); of[d.tenant]+d.bytes > m.Limit/tenantShare {
-		limit, whose = m.Limit/tenantShare, "a TemplateController without a service account"
-		if namespace, shared := strings.CutPrefix(d.tenant, queue.NamespaceTenant); shared {
-			whose = "TemplateControllers whose service accounts are in namespace " + namespace
-		}
+	most, whose := m.Limit, "all TemplateControllers"
+	switch m.exceeded(d) {
+	case noLimit:
+		return nil
+	case number:
+		return refuse(v1.ReasonTooManyTemplateControllers, finding.TooMany, fmt.Sprintf(
+			"the limit of %d NamespacedTemplateControllers in a namespace is reached, and older ones have precedence: delete others, or "+spec.AskForController+"; until then, children are left unchanged", m.Most))
+	case tenantMemory:
+		most, whose = m.Limit/tenantShare, whoseMemory(d)
+	case allMemory:
 	}
-	message := fmt.Sprintf("the compiled spec needs about %d KiB of memory, which exceeds what is left of the %d KiB limit for %s: shorten its templates and values, delete other TemplateControllers, or raise the memory limit of templater",
-		d.bytes>>10, limit>>10, whose)
-	r := spec.Rejectf(v1.ReasonInsufficientMemory, "%s", message)
-	r.Findings = []finding.Finding{{Code: finding.TooMuch, Severity: finding.Error, Where: "spec", Message: message}}
+	return refuse(v1.ReasonInsufficientMemory, finding.TooMuch, fmt.Sprintf("the compiled spec needs about %d KiB of memory, which exceeds what is left of the %d KiB limit for %s: shorten its templates and values, delete other TemplateControllers, or raise the memory limit of templater",
+		d.bytes>>10, most>>10, whose))
+}
+
+// whoseMemory describes the TemplateControllers of a tenant.
+func whoseMemory(d *Demand) string {
+	if namespace, shared := strings.CutPrefix(d.tenant, queue.NamespaceTenant); shared {
+		return "TemplateControllers whose service accounts are in namespace " + namespace
+	}
+	return "a TemplateController without a service account"
+}
+
+// refuse returns a rejection of a whole spec, with its lint finding.
+func refuse(reason string, code finding.Code, message string) *spec.Rejection {
+	r := spec.Rejectf(reason, "%s", message)
+	r.Findings = []finding.Finding{{Code: code, Severity: finding.Error, Where: "spec", Message: message}}
 	return r
 }

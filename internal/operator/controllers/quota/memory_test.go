@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -14,6 +15,11 @@ func TestCompiledMemoryQuota(t *testing.T) {
 	d := func(name, tenant string, bytes int, accepted bool) *Demand {
 		return &Demand{name: name, tenant: tenant, bytes: bytes, accepted: accepted, created: time.Unix(int64(name[0]), 0)} // a is the oldest
 	}
+	n := func(name, namespace string, bytes int, accepted bool) *Demand {
+		of := d(name, namespace, bytes, accepted)
+		of.namespaced = true
+		return of
+	}
 	for why, row := range map[string]struct {
 		demands []*Demand
 		want    string
@@ -26,9 +32,14 @@ func TestCompiledMemoryQuota(t *testing.T) {
 		"what was accepted comes before what is older":            {[]*Demand{d("a", "x", 20, false), d("b", "x", 20, true)}, "b"},
 		"what was accepted comes in order, if not all of it fits": {[]*Demand{d("b", "x", 20, true), d("a", "x", 20, true)}, "a"},
 		"of the same age, the first by name":                      {[]*Demand{{name: "b", tenant: "x", bytes: 20}, {name: "a", tenant: "x", bytes: 20}}, "a"},
+		"of too many in a namespace, the oldest":                  {[]*Demand{n("d", "x", 1, false), n("c", "x", 1, false), n("b", "x", 1, false), n("a", "x", 1, false), n("e", "y", 1, false)}, "a b c e"},
+		"of too many, those that were accepted":                   {[]*Demand{n("d", "x", 1, true), n("c", "x", 1, true), n("b", "x", 1, true), n("a", "x", 1, false)}, "b c d"},
+		"a TemplateController does not count as one of them":      {[]*Demand{n("c", "x", 1, false), n("b", "x", 1, false), n("a", "x", 1, false), d("d", "x", 1, false)}, "a b c d"},
+		"one that does not fit in memory does not count, either":  {[]*Demand{n("d", "x", 1, false), n("c", "x", 1, false), n("b", "x", 1, false), n("a", "x", 26, false)}, "b c d"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			m := NewMemory(100*share, queue.NewTenants(), nil)
+			m.Most = 3
 			m.Begin(row.demands)
 			var admitted []string
 			for _, d := range row.demands {
@@ -44,5 +55,45 @@ func TestCompiledMemoryQuota(t *testing.T) {
 	}
 	if m := NewMemory(math.MaxInt64, queue.NewTenants(), nil); m.Limit != defaultMemory/share {
 		t.Errorf("without GOMEMLIMIT, %d bytes are for compiled specs", m.Limit)
+	}
+}
+
+// TestWaitingDemandsGetTheirTurn deletes TemplateControllers one by one.
+func TestWaitingDemandsGetTheirTurn(t *testing.T) {
+	demand := func(name, tenant string, bytes int) *Demand {
+		return &Demand{name: name, tenant: tenant, namespaced: true, bytes: bytes, created: time.Unix(int64(name[0]), 0)}
+	}
+	for why, row := range map[string]struct {
+		demands []*Demand
+		deleted string
+		want    string // admitted by each deletion
+	}{
+		"the oldest of the namespace":             {[]*Demand{demand("a", "x", 1), demand("b", "x", 1), demand("d", "x", 1), demand("c", "x", 1), demand("e", "y", 1)}, "b a", "c d"},
+		"none for one that waits":                 {[]*Demand{demand("a", "x", 1), demand("b", "x", 1), demand("c", "x", 1), demand("d", "x", 1)}, "d a", "- c"},
+		"a small one fits":                        {[]*Demand{demand("a", "x", 10), demand("b", "x", 15), demand("c", "x", 20), demand("d", "x", 10)}, "a", "d"},
+		"one of another tenant, if all were full": {[]*Demand{demand("a", "v", 25), demand("b", "w", 25), demand("c", "x", 25), demand("d", "y", 20), demand("e", "z", 25), demand("f", "u", 5), demand("g", "t", 5)}, "a", "e"},
+		"in order of their age, whatever tenant":  {[]*Demand{demand("a", "v", 25), demand("b", "w", 25), demand("c", "x", 25), demand("d", "y", 25), demand("f", "z", 10), demand("e", "u", 10), demand("g", "v", 5)}, "a", "efg"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			now := ""
+			m := NewMemory(100*share, queue.NewTenants(), func(name string) { now += name })
+			m.Most = 2
+			m.Begin(row.demands)
+			var got []string
+			for name := range strings.FieldsSeq(row.deleted) {
+				now = ""
+				m.ForgetController(name)
+				got = append(got, cmp.Or(now, "-"))
+			}
+			if strings.Join(got, " ") != row.want {
+				t.Errorf("admitted are %s, want %s", got, row.want)
+			}
+			for _, d := range row.demands {
+				m.ForgetController(d.name)
+			}
+			if len(m.demands) > 0 || len(m.shares) > 0 || m.bytes != 0 {
+				t.Errorf("kept of deleted ones: %v, %v, %d bytes", m.demands, m.shares, m.bytes)
+			}
+		})
 	}
 }
