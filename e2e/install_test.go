@@ -341,8 +341,8 @@ metadata: {name: use-worker, namespace: "@ns"}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: use-worker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 `)
-	i.refuses(alice, "it is the account of templater that works for it now", "you (alice) may not change its spec, because you may not impersonate the account that works for it now", account)
-	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "delete", "tc", i.id); err == nil || !strings.Contains(out, "you (alice) may not delete it") {
+	i.refuses(alice, "it is the account of templater that works for it now", "user alice is not allowed to change the spec of this TemplateController", account)
+	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "delete", "tc", i.id); err == nil || !strings.Contains(out, "user alice is not allowed to delete this TemplateController") {
 		i.t.Errorf("alice deletes what works with another account: got error %v: %s", err, out)
 	}
 	i.delete(env.client.Resource(controllers), i.id)
@@ -360,7 +360,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 func (i *installation) second(alice string) {
 	i.t.Helper()
 	const class = "  className: b\n"
-	i.refuses(alice, "nobody works for the class yet", "no account is known that works for class b", class)
+	i.refuses(alice, "nobody works for the class yet", `unknown class "b"`, class)
 	files, steps := yamlIn(i.t, secondPage, "Steps"), shownIn(i.t, secondPage, "Steps")
 	i.write("deploy-b/kustomization.yaml", files[0])
 	i.write("deploy/kustomization.yaml", yamlIn(i.t, installPage, "Install")[0]+files[1]+yamlIn(i.t, componentsPage, "Components")[0])

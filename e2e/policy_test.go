@@ -67,18 +67,18 @@ func (s *scope) mayImpersonate(user, account string) {
 }
 
 // policyFor installs the policy of the default installation, under another name and only for the TemplateControllers of
-// this test, with homes in the test's namespace for the classes @id and @id-b, and in @id-home for the class of the
-// test's operator.
+// this test. The service accounts of the classes @id and @id-b are in the test's namespace, that of the test's operator is
+// in @id-home.
 func (s *scope) policyFor() {
 	s.t.Helper()
-	const name, homes = "  name: templater\n", "{'': 'templater-system/templater'}"
+	const name, accounts = "  name: templater\n", "{'': 'templater-system/templater'}"
 	text := read(s.t, filepath.Join(env.root, "config", "policy", "policy.yaml"))
-	for _, part := range []string{name, homes, "  variables:\n"} {
+	for _, part := range []string{name, accounts, "  variables:\n"} {
 		if strings.Count(text, part) != 1 {
 			s.t.Fatalf("the policy does not have %q once", part)
 		}
 	}
-	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", homes, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b', '"+classOf(s.t)+"': '@id-home/templater'}", "  variables:\n", `
+	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", accounts, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b', '"+classOf(s.t)+"': '@id-home/templater'}", "  variables:\n", `
   matchConditions:
   - name: of-this-test
     expression: "(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('@id')"
@@ -202,7 +202,7 @@ func TestPolicyDeniesForeignServiceAccounts(t *testing.T) {
 	})
 
 	a, home, lost, ghost := s.id+"-a", s.id+"-home", s.id+"-lost", s.id+"-ghost"
-	const noOther, nothingElse = "because you may not impersonate the account that works for it now: ask an administrator for the verb impersonate on ", "may write the status and the finalizers of a TemplateController and nothing else of it"
+	const requires, nothingElse = " this TemplateController: it requires the verb impersonate on ", "is only allowed to update the status and finalizers of TemplateControllers"
 	const aOf, bOf, homeOf = "serviceaccounts/a in namespace @ns", "serviceaccounts/b in namespace @ns", "serviceaccounts/templater in namespace @ns"
 	repoint := s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"b"}}}`)
 	const (
@@ -220,26 +220,26 @@ func TestPolicyDeniesForeignServiceAccounts(t *testing.T) {
 		refused   string // text of the error; empty = allowed
 	}{
 		{"alice", "creates one with her account", s.creating(byA), ""},
-		{"alice", "creates one with another account", s.creating(byB), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
+		{"alice", "creates one with another account", s.creating(byB), "user @id-alice is not allowed to impersonate the service account in spec.serviceAccountRef: ask an administrator for the verb impersonate on " + bOf},
 		{"alice", "creates one with templater's account", s.creating(byHome), homeOf},
-		{"alice", "creates one of an unknown class", s.creating("  className: nobody\n"), "no account is known that works for class nobody"},
+		{"alice", "creates one of an unknown class", s.creating("  className: nobody\n"), `unknown class "nobody": correct spec.className`},
 		{"alice", "changes hers", patching(a, suspend), ""},
-		{"alice", "gives hers away", patching(a, repoint), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
+		{"alice", "gives hers away", patching(a, repoint), "user @id-alice is not allowed to impersonate the service account in spec.serviceAccountRef: ask an administrator for the verb impersonate on " + bOf},
 		{"alice", "has another installation serve hers", patching(a, `{"spec":{"className":"`+s.id+`-b"}}`), ""},
 		{"alice", "ties hers", patching(a, finalizer), ""},
 		{"alice", "deletes hers", deleting(a), ""},
-		{"alice", "deletes that of templater's account", deleting(home), "you (@id-alice) may not delete it, " + noOther + homeOf},
-		{"alice", "deletes that of an unknown class", deleting(lost), "you (@id-alice) may not delete it, " + noOther + "all serviceaccounts, since none is known that works for class @id-unknown"},
-		{"alice", "takes that of an unknown class", patching(lost, s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"a"}}}`)), "may not change its spec, " + noOther + "all serviceaccounts"},
-		{"alice", "deletes that of an account that is gone", deleting(ghost), noOther + "serviceaccounts/ghost in namespace @id-gone"},
+		{"alice", "deletes that of templater's account", deleting(home), "user @id-alice is not allowed to delete" + requires + homeOf},
+		{"alice", "deletes that of an unknown class", deleting(lost), "user @id-alice is not allowed to delete" + requires + `all serviceaccounts, because its class "@id-unknown" is unknown`},
+		{"alice", "takes that of an unknown class", patching(lost, s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"a"}}}`)), "is not allowed to change the spec of" + requires + "all serviceaccounts"},
+		{"alice", "deletes that of an account that is gone", deleting(ghost), requires + "serviceaccounts/ghost in namespace @id-gone"},
 
-		{"bob", "deletes another team's", deleting(a), "you (@id-bob) may not delete it, " + noOther + aOf},
-		{"bob", "deletes all", all, "may not delete it"},
-		{"bob", "has another team's work with his account", patching(a, repoint), "you (@id-bob) may not change its spec, " + noOther + aOf},
+		{"bob", "deletes another team's", deleting(a), "user @id-bob is not allowed to delete" + requires + aOf},
+		{"bob", "deletes all", all, "is not allowed to delete"},
+		{"bob", "has another team's work with his account", patching(a, repoint), "user @id-bob is not allowed to change the spec of" + requires + aOf + " (the service account that it currently uses)"},
 		{"bob", "suspends another team's", patching(a, suspend), aOf},
 		{"bob", "has the children deleted with another team's", patching(a, `{"spec":{"whenDeleted":"DeleteChildren"}}`), aOf},
-		{"bob", "puts a finalizer on another team's", patching(a, finalizer), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
-		{"bob", "has the garbage collector delete another team's", patching(a, owner), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
+		{"bob", "puts a finalizer on another team's", patching(a, finalizer), "user @id-bob is not allowed to change the finalizers or owner references of" + requires + aOf},
+		{"bob", "has the garbage collector delete another team's", patching(a, owner), "user @id-bob is not allowed to change the finalizers or owner references of" + requires + aOf},
 		{"bob", "labels another team's", patching(a, label), ""},
 		{"bob", "applies another team's as it is", patching(a, `{}`), ""},
 
