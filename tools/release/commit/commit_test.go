@@ -100,7 +100,7 @@ func TestVersionErrors(t *testing.T) {
 		"no such tag":          {nil, "v1.2.3", "has no such tag: git tag v1.2.3, or leave VERSION out"},
 		"a tag of another":     {[]string{"tag v1.2.3", "commit -q --allow-empty -m two"}, "v1.2.3", ": git checkout v1.2.3"},
 		"which of the two":     {[]string{"tag v1.2.3", "tag v1.2.3-rc.1"}, "", "the commit has the tags v1.2.3 and v1.2.3-rc.1: say which one is released: make release VERSION=v1.2.3"},
-		"not even a version":   {nil, "1.2.3", `--version: "1.2.3" is no version: give one of the form v1.2.3 or v1.2.3-rc.1`},
+		"not even a version":   {nil, "1.2.3", `--version: "1.2.3" is not a valid version: give one of the form v1.2.3 or v1.2.3-rc.1`},
 		"a clone without HEAD": {[]string{"update-ref -d HEAD"}, "", "git rev-parse HEAD: exit status 128: fatal: "},
 	} {
 		_, err := Version(t.Context(), repository(t, row.commands...), Asked{Version: row.version})
