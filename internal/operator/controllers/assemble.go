@@ -220,7 +220,7 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 func (a *assembly) refuse(watches, most int) {
 	a.refused = true
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
-		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
+		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (all TemplateControllers whose service account is in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
 		watches, most))
 	a.reports = false
 	a.UnwatchAll()

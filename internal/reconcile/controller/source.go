@@ -27,7 +27,7 @@ type Source struct {
 }
 
 // ErrTooManyWatches means that the tenant has reached its watch limit.
-var ErrTooManyWatches = errors.New("the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: list fewer namespaces in spec.watch.namespaces, list none to use one cluster-wide watch per kind, render fewer kinds, or delete other TemplateControllers of the tenant")
+var ErrTooManyWatches = errors.New("the tenant (all TemplateControllers whose service account is in the same namespace) has reached its watch limit: list fewer namespaces in spec.watch.namespaces, list none to use one cluster-wide watch per kind, render fewer kinds, or delete other TemplateControllers of the tenant")
 
 // Unwatched reports whether the children are not watched because of the watch limit.
 func (s Source) Unwatched() bool { return errors.Is(s.Err, ErrTooManyWatches) }
