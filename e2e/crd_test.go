@@ -76,7 +76,7 @@ func TestOneFileDefinesKindAndController(t *testing.T) {
 	s.applyController("@id", website)
 	name := s.expand("websites.@group")
 	s.own(definitions, name)
-	if text := s.crdReady("False", "Forbidden"); !strings.HasSuffix(text, "may not create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}") {
+	if text := s.crdReady("False", "Forbidden"); !strings.HasSuffix(text, "is not allowed to create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}") {
 		t.Errorf("without a permission it says: %s", text)
 	}
 	s.delete(env.client.Resource(controllers), "@id")

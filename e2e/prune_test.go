@@ -183,7 +183,7 @@ func TestTemplateControllerDeletionFollowsWhenDeleted(t *testing.T) {
 					return
 				}
 				if !down {
-					op.waitLogged("TemplateController is deleted", s.id)
+					op.waitLogged("TemplateController was deleted", s.id)
 				}
 				s.patch(s.things(), "two", `{"spec":{"drop":{"b":"1"}}}`) // no longer a parent
 				op.quiet(time.Second)

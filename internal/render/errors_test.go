@@ -144,9 +144,9 @@ func TestErrors(t *testing.T) {
 		"a value in the header of a block": {"|{{ .spec.n }}\n  x", `status:1:8: YAML: a value is not allowed here; print it as a scalar or part of a scalar`},
 		"a value in an escape":             {`"\u00{{ .spec.n }}"`, `status:1:7: \ begins an escape between double quotes: write \\ for a backslash, or use single quotes (YAML: did not find expected hexadecimal number)`},
 		"a value behind a backslash":       {`"\{{ .spec.s }}"`, `status:1:5: \ begins an escape between double quotes: write \\ for a backslash, or use single quotes (YAML: found unknown escape character)`},
-		"a duplicate key from data":        {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: a key printed from a value is a duplicate in .v`},
-		"one in a map":                     {`{a: {b: {text: 1, {{ .spec.s }}: 2}}}`, `status:1:25: a key printed from a value is a duplicate in .v.a.b`},
-		"one below a key from data":        {`{a: {"{{ .spec.s }}": {text: 1, {{ .spec.s }}: 2}}}`, `status:1:39: a key printed from a value is a duplicate in .v.a.…`},
+		"a duplicate key from data":        {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: duplicate key (printed from a value) in .v`},
+		"one in a map":                     {`{a: {b: {text: 1, {{ .spec.s }}: 2}}}`, `status:1:25: duplicate key (printed from a value) in .v.a.b`},
+		"one below a key from data":        {`{a: {"{{ .spec.s }}": {text: 1, {{ .spec.s }}: 2}}}`, `status:1:39: duplicate key (printed from a value) in .v.a.…`},
 		// What is printed does not fit its place.
 		"toJson between double quotes":           {`"{{ toJson .spec.map }}"`, `status:1:8: the output of this action contains double quotes, as toJson and quote print them, which end the quotes around it: use single quotes around the action for text, or no quotes for the value itself (YAML: a value is not allowed here; print it as a scalar or part of a scalar)`},
 		"toJson of a text between double quotes": {`"{{ toJson .spec.s }}"`, `status:1:8: the output of this action contains double quotes, as toJson and quote print them, which end the quotes around it: use single quotes around the action for text, or no quotes for the value itself (YAML: a value is not allowed here; print it as a scalar or part of a scalar)`},

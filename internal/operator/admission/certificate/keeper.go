@@ -114,7 +114,7 @@ func (k *Keeper) look(ctx context.Context) {
 		return
 	}
 	if len(k.pairs) == 0 || string(all[0].crt) != string(k.pairs[0].crt) {
-		klog.FromContext(ctx).Info("certificate of the webhook", "secret", k.name(), "notAfter", all[0].shown.Leaf.NotAfter)
+		klog.FromContext(ctx).Info("loaded the webhook certificate", "secret", k.name(), "notAfter", all[0].shown.Leaf.NotAfter)
 	}
 	k.pairs = all
 }
@@ -208,7 +208,7 @@ func (k *Keeper) write(ctx context.Context, known version, all pairs) error {
 	if err != nil {
 		return &requestError{"create or patch Secret " + k.name(), err}
 	}
-	klog.FromContext(ctx).Info("wrote the certificate of the webhook", "secret", k.name())
+	klog.FromContext(ctx).Info("wrote the webhook certificate", "secret", k.name())
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.look(ctx)
