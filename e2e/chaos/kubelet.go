@@ -111,7 +111,7 @@ func (b *bed) setPod(ctx context.Context, a model.Action) error {
 	}
 	b.kubelet.set(a.Child, a.Text)
 	pod := model.Pod(a.Child, node)
-	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnplayedLabel) // the object has labels
+	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnmanagedLabel) // the object has labels
 	if err := b.apply(ctx, pods, pod); err != nil {
 		return err
 	}

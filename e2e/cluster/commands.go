@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
-const modeHelp = "node: a real kubelet and containerd (Linux, root); kwok: plain processes, Pods are only played; auto: node where possible"
+const modeHelp = "node: a real kubelet and containerd (Linux, root); kwok: plain processes, Pods are simulated; auto: node where possible"
 
 func buildCommand(g *globals) *cobra.Command {
 	var mode string

@@ -28,7 +28,7 @@ func (b *Bench) update(ctx context.Context) error {
 
 func (b *Bench) pod(ctx context.Context) error {
 	if b.Bed.Cluster == nil {
-		b.Report.Note("scenario pod left out: it needs Pods that are played by kwok, which the cluster of --kubeconfig may not have")
+		b.Report.Note("scenario pod left out: it needs Pods that are simulated by kwok, which the cluster of --kubeconfig may not have")
 		return nil
 	}
 	task := oneConfigMap
