@@ -159,7 +159,7 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 			}
 			continue
 		}
-		if errors.Is(err, simulate.ErrRestless) {
+		if errors.Is(err, simulate.ErrNotConverging) {
 			result.Errors = append(result.Errors, err.Error())
 		} else if err != nil {
 			return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}

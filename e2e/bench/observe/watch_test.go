@@ -67,7 +67,7 @@ func TestWatchErrorsAreReturned(t *testing.T) {
 	}
 }
 
-func TestIs(t *testing.T) {
+func TestConditionMustBeTrueAndCurrent(t *testing.T) {
 	for why, row := range map[string]struct {
 		generation int64
 		conditions []Condition

@@ -54,7 +54,7 @@ func example() *Report {
 	return r
 }
 
-func TestTable(t *testing.T) {
+func TestTableShowsRatiosAndVerdicts(t *testing.T) {
 	var out bytes.Buffer
 	if err := example().WriteTable(&out); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestJSONContainsRoundsAndVerdict(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
+func TestNumbersAreRoundedToThreeDigits(t *testing.T) {
 	for want, value := range map[string]float64{"0": 0, "0.00123": 0.0012345, "1.5": 1.5, "12.3": 12.345, "1235": 1234.5678, "-3.14": -3.14159, "NaN": math.NaN()} {
 		if got := short(value); got != want {
 			t.Errorf("%v becomes %s, want %s", value, got, want)
@@ -118,7 +118,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-func TestMachine(t *testing.T) {
+func TestMachineFactsAreParsed(t *testing.T) {
 	if got := value("processor\t: 0\nmodel name\t: Fast one\nmodel name\t: Other\n", "model name"); got != "Fast one" {
 		t.Errorf("model is %q", got)
 	}

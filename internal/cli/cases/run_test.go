@@ -232,7 +232,7 @@ func TestCaseSelectsControllerParentAndCRD(t *testing.T) {
 func TestReconciliationLoopFailsTheStep(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n-- case/parent.yaml --", 1)+"steps: [{name: a}]\n")
 	outcome, err := c.Run(true)
-	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not settle: every reconciliation causes another write") || exists(c.expected(0)) {
+	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not converge: every reconciliation causes another write") || exists(c.expected(0)) {
 		t.Errorf("%v: %+v", err, outcome)
 	}
 }

@@ -120,7 +120,7 @@ func TestReconciliationLoopIsReportedPerParent(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	_, got := c.compare(configMap + "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n")
-	if want := "one status fault: " + simulate.ErrRestless.Error(); !slices.Equal(got, []string{want}) {
+	if want := "one status fault: " + simulate.ErrNotConverging.Error(); !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want %s", got, want)
 	}
 }

@@ -60,7 +60,7 @@ func TestDiffColors(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestTextOfChangedParents(t *testing.T) {
 	const want = `TemplateController apps: 3 of 4 parents change: 1 Pod would be created, 1 ConfigMap would be changed, 2 ConfigMaps would be deleted, 2 Ingresses would be kept, though no template renders them, 1 status changes, 1 write would be rejected, 1 parent has new problems
 Note: a note
 

@@ -63,7 +63,7 @@ func TestPermissionConditions(t *testing.T) {
 		"a right that is there in all namespaces": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods list", false,
 		},
-		"all rights are there in all namespaces": {
+		"all permissions are there in all namespaces": {
 			"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Pod}, {name: s, apiVersion: v1, kind: Pod, namespaces: [a]}]}", "a /pods list", false,
 		},
 		"a kind that is not known may have a status": {
@@ -75,13 +75,13 @@ func TestPermissionConditions(t *testing.T) {
 		kinds := kind.Declared{nil, nil}
 		decode(t, strings.Replace(appsOf, "SCOPE", row.scope, 1), &kinds[0])
 		decode(t, otherNamespaces, &kinds[1])
-		rights, err := Of(tc, kinds, Options{Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Blocking: true})
+		permissions, err := Of(tc, kinds, Options{Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Blocking: true})
 		if err != nil {
 			t.Errorf("%s: %v", why, err)
 			continue
 		}
 		var all []string
-		for _, g := range rights.Grants {
+		for _, g := range permissions.Grants {
 			if len(g.Verbs) == 0 {
 				t.Errorf("%s: nothing is granted on %s in %q", why, g.Resource, g.Namespace)
 			}
@@ -98,7 +98,7 @@ func TestPermissionConditions(t *testing.T) {
 
 // A comment says what the rule is for, and not what another one is for of the same name.
 func TestRuleCommentsMatchAPIGroup(t *testing.T) {
-	all := []*Rights{{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Grants: []Grant{
+	all := []*Permissions{{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Grants: []Grant{
 		{Namespace: "a", Resource: "events", Verbs: []string{"get"}, For: []string{"one"}},
 		{Namespace: "a", Group: "events.k8s.io", Resource: "events", Verbs: []string{"get"}, For: []string{"two"}},
 		{Namespace: "a", Resource: "pods", Verbs: []string{"get"}, For: []string{"three"}},
@@ -118,7 +118,7 @@ func TestRuleCommentsMatchAPIGroup(t *testing.T) {
 }
 
 func TestRoleNamesFitLengthLimit(t *testing.T) {
-	r := &Rights{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: strings.Repeat("x", 253)}}
+	r := &Permissions{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: strings.Repeat("x", 253)}}
 	objects := r.Objects()
 	role, ok := objects[len(objects)-2].(*rbacv1.Role)
 	if !ok || len(role.Name) != 253 || role.Rules[0].ResourceNames[0] != r.Account.Name {
@@ -128,7 +128,7 @@ func TestRoleNamesFitLengthLimit(t *testing.T) {
 
 // Without an account, the permissions are templater's own, in all namespaces: those on one resource are one rule.
 func TestOperatorPermissionsAreMerged(t *testing.T) {
-	r := &Rights{Controller: "a", Grants: []Grant{
+	r := &Permissions{Controller: "a", Grants: []Grant{
 		{Resource: "pods", Verbs: []string{"list", "watch"}, For: []string{"one"}},
 		{Resource: "services", Verbs: []string{"get"}},
 		{Namespace: "a", Resource: "pods", Verbs: []string{"delete", "list"}},

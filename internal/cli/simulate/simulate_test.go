@@ -302,7 +302,7 @@ func TestNonParentsAreRejected(t *testing.T) {
 func TestSettleLimitsReconciliations(t *testing.T) {
 	s := simulator(t, "  status:\n    template: |\n      n: {{ add 1 (.status.n | default 0) }}\n")
 	result, _, err := s.Settle(state(t, app))
-	if !errors.Is(err, ErrRestless) || result.Ready.Reason == "" || len(result.Writes) != mostReconciliations {
+	if !errors.Is(err, ErrNotConverging) || result.Ready.Reason == "" || len(result.Writes) != mostReconciliations {
 		t.Errorf("got %v, ready %v, %d writes", err, result.Ready, len(result.Writes))
 	}
 }

@@ -24,7 +24,7 @@ var shown = Tree{
 	}},
 }
 
-func TestText(t *testing.T) {
+func TestTextOfTree(t *testing.T) {
 	const want = `App one: Waiting
 └─ TemplateController apps: Waiting: a waits for b <"x" & y>
    ├─ children[b]

@@ -69,7 +69,7 @@ func findings() []finding.Finding {
 // marks shows what is painted how.
 var marks = strings.NewReplacer("\x1b[31m", "<r ", "\x1b[33m", "<y ", "\x1b[36m", "<c ", "\x1b[1m", "<b ", "\x1b[2m", "<f ", "\x1b[0m", ">")
 
-func TestText(t *testing.T) {
+func TestTextShowsLinesAndSuggestions(t *testing.T) {
 	all := Locate("web", source(nil), findings())
 	Sort(all)
 	all = append(all, Located{Finding: finding.Finding{Code: "TL001", Severity: finding.Error, Message: "b"}, File: "-"})
