@@ -158,7 +158,7 @@ func (s *scope) treeOfOneThatGoes(author string) {
 	}
 	out, code := s.templater("tree", "things."+s.group, "p-1", "-n", s.ns, "--kubeconfig", author)
 	if code != 0 || !strings.HasPrefix(out, s.expand("Thing @ns/p-1: being deleted\n")) || !strings.Contains(out, s.expand("ConfigMap @ns/p-1: ready\n")) {
-		s.t.Errorf("templater tree of a parent that goes ends with %d and says:\n%s", code, out)
+		s.t.Errorf("templater tree of a parent that is being deleted: exit code %d, output:\n%s", code, out)
 	}
 	if _, err := things.Patch(s.t.Context(), "p-1", types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
@@ -233,7 +233,7 @@ func (s *scope) diffWithoutRights(file string) {
 	out, code := s.templater("diff", "-f", file, "--summary", "--kubeconfig", env.userKubeconfig(s.t, s.expand("@id-reader")))
 	note := fmt.Sprintf("%d writes are compared without the API server, because you are not allowed to create and patch configmaps, secrets, services", *diffMany+3)
 	if code != 1 || !strings.Contains(out, note) || !strings.Contains(out, fmt.Sprintf("%d ConfigMaps would be changed", *diffMany)) {
-		s.t.Errorf("without rights to write it ends with %d and says:\n%s", code, out)
+		s.t.Errorf("without write permissions: exit code %d, output:\n%s", code, out)
 	}
 }
 

@@ -111,7 +111,7 @@ func TestDemoOnExistingCluster(t *testing.T) {
 	d.place.records, d.place.log = t.TempDir(), filepath.Join(t.TempDir(), "operator.log")
 	before := names(t, d)
 	if err := d.meet(t.Context(), strings.NewReader("n\n")); err == nil || !strings.Contains(err.Error(), "nothing was done") {
-		t.Errorf("whoever says no is taken seriously: got error %v", err)
+		t.Errorf("after the answer no: got error %v", err)
 	}
 	if err := runGiven(t.Context(), d, strings.NewReader("y\n")); err != nil {
 		t.Fatalf("%v\n%s", err, &out)

@@ -83,6 +83,6 @@ func TestRelatedIsReadOnce(t *testing.T) {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
 	if _, err := p.Status(in); err == nil || err.Error() != "status:1:7: not now" {
-		t.Errorf("got %v, want the error of who was asked", err)
+		t.Errorf("got %v, want the error of the reader", err)
 	}
 }

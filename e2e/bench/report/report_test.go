@@ -151,7 +151,7 @@ func TestKeepCountsDropsTimesAndSizes(t *testing.T) {
 		t.Errorf("want the requests alone, which are missed:\n%s", out.Bytes())
 	}
 	if !strings.Contains(out.String(), "note: 3 figures of times and sizes are neither judged nor shown") {
-		t.Errorf("the table does not say what is left out:\n%s", out.Bytes())
+		t.Errorf("the table does not list omitted figures:\n%s", out.Bytes())
 	}
 }
 

@@ -54,7 +54,7 @@ func TestObjectsBeingDeletedAreSkipped(t *testing.T) {
 	c.serve(configMap, nil, one, two)
 	c.change("configmaps", deleting)
 	if _, got := c.compare(edited); !slices.Equal(got, []string{"one", "  create ConfigMap one of map", "two", "  update ConfigMap two of map"}) {
-		t.Errorf("a child, which comes again: %q", got)
+		t.Errorf("a recreated child: %q", got)
 	}
 	c = newCluster(t)
 	c.serve(configMap, nil, one, two)
@@ -357,7 +357,7 @@ func TestOnDeleteReportsOnlyMissingObjects(t *testing.T) {
 	c.serve(onDelete, nil, one)
 	delete(c.objects, schema.GroupResource{Resource: "configmaps"})
 	if _, got := c.compare(strings.ReplaceAll(onDelete, "{{ .spec.text }}", "{{ .spec.text }}!")); !slices.Equal(got, []string{"one", "  create ConfigMap one of map"}) {
-		t.Errorf("an object that somebody has deleted: %q", got)
+		t.Errorf("a deleted object: %q", got)
 	}
 }
 
@@ -389,7 +389,7 @@ func TestDiscoveryAndAccessErrorsEndComparison(t *testing.T) {
 		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "one", nil)
 	}
 	if report, err := comparer.Compare(t.Context(), edited); !errors.Is(err, away) {
-		t.Errorf("rights: %v, %+v", err, report)
+		t.Errorf("permissions: %v, %+v", err, report)
 	}
 	c.answer = func(_ request.Location, body *object.Object) (*object.Object, error) { // of the first one
 		c.broken = map[string]error{"Secret": away}

@@ -66,7 +66,7 @@ func TestCompareEdits(t *testing.T) {
 			configMap, strings.ReplaceAll(configMap, ".spec.text }}", ".spec.text }}{{ if .spec.loud }}!{{ end }}"),
 			[]string{"one", "  update ConfigMap one of map"}, []string{"update configmaps default/one"},
 		},
-		"a field that goes": {
+		"removed field": {
 			configMap, strings.ReplaceAll(configMap, "      data: {text: \"{{ .spec.text }}\"}\n", "      data: {}\n"),
 			[]string{"one", "  update ConfigMap one of map", "two", "  update ConfigMap two of map"}, []string{"update configmaps default/one", "update configmaps default/two"},
 		},
@@ -91,7 +91,7 @@ func TestCompareEdits(t *testing.T) {
 			configMap, strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}{{ if .spec.loud }}{{ fail \"too loud\" }}{{ end }}"),
 			[]string{"one status fault: children[map]:4:53: too loud"}, nil,
 		},
-		"a parent goes, another stays": {
+		"one parent stops matching": {
 			configMap, strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {none: such}}}"),
 			[]string{"one removed", "  delete ConfigMap one of map", "two removed", "  delete ConfigMap two of map"}, nil,
 		},
@@ -188,7 +188,7 @@ func TestServerDryRunResults(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 			if c.asked > row.asked {
-				t.Errorf("%d questions about rights, want at most %d", c.asked, row.asked)
+				t.Errorf("%d access reviews, want at most %d", c.asked, row.asked)
 			}
 		})
 	}

@@ -34,9 +34,9 @@ func TestPermissionConditions(t *testing.T) {
 		"its children are elsewhere":                      {"Namespaced", entry(", scope: Cluster"), finalizers, false},
 		"a parent without a namespace may be referred to": {"Cluster", entry(""), finalizers, true},
 		"its children stay":                               {"Namespaced", entry(", deletionPolicy: Orphan"), finalizers, false},
-		"nobody deletes children that stay":               {"Namespaced", entry(", deletionPolicy: Orphan, prunePolicy: Orphan"), deletes, false},
-		"children that stay when the parent goes":         {"Namespaced", entry(", deletionPolicy: Orphan"), deletes, true},
-		"children that stay when they are not wanted":     {"Namespaced", entry(", prunePolicy: Orphan"), deletes, true},
+		"Orphan policies need no delete":                  {"Namespaced", entry(", deletionPolicy: Orphan, prunePolicy: Orphan"), deletes, false},
+		"deletionPolicy Orphan":                           {"Namespaced", entry(", deletionPolicy: Orphan"), deletes, true},
+		"prunePolicy Orphan":                              {"Namespaced", entry(", prunePolicy: Orphan"), deletes, true},
 		"children that are recreated":                     {"Namespaced", entry(", deletionPolicy: Orphan, prunePolicy: Orphan, updateStrategy: {type: Recreate}"), deletes, true},
 		"children that go in order": {
 			"Namespaced", strings.TrimSuffix(entry(", deletionPolicy: Orphan, prunePolicy: Orphan"), "}") + ", finalize: {order: Reverse}}", deletes, true,
@@ -63,7 +63,7 @@ func TestPermissionConditions(t *testing.T) {
 		"a right that is there in all namespaces": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods list", false,
 		},
-		"all permissions are there in all namespaces": {
+		"all permissions in all namespaces": {
 			"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Pod}, {name: s, apiVersion: v1, kind: Pod, namespaces: [a]}]}", "a /pods list", false,
 		},
 		"a kind that is not known may have a status": {

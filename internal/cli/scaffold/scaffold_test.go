@@ -228,7 +228,7 @@ func TestInvalidSourcesAreRejected(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 	if _, err := Watching(shop, nil); err == nil {
-		t.Error("a kind that nobody knows is watched")
+		t.Error("an unknown kind is watched")
 	}
 	gvk, err := kind.Stored(content(t, apps))
 	if err != nil || gvk.Version != "v2" || gvk.Kind != "App" || gvk.Group != "example.org" {

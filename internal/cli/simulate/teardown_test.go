@@ -115,7 +115,7 @@ func TestTeardownOrder(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	if _, has := Map(in.Objects[0]["metadata"])["ownerReferences"]; has {
-		t.Errorf("what stays has owner references: %v", in.Objects[0])
+		t.Errorf("a kept object has owner references: %v", in.Objects[0])
 	}
 	result, _, writes = settle(t, s, in)
 	if !result.Gone || len(writes) > 0 {
@@ -190,7 +190,7 @@ func TestChildFinalizersBlockTeardownOrder(t *testing.T) {
 		t.Errorf("children (-want +got):\n%s", diff)
 	}
 	if again, _, err := s.SettleReady(in, func(string) bool { return true }); err != nil || again.Gone || len(again.Writes) > 0 {
-		t.Errorf("it does not become ready, as it goes: %v, gone is %v, writes %v", err, again.Gone, again.Writes)
+		t.Errorf("a parent that is being deleted is reconciled again: %v, gone is %v, writes %v", err, again.Gone, again.Writes)
 	}
 	in.Objects = slices.Delete(slices.Clone(in.Objects), in.find(childID("web")), in.find(childID("web"))+1)
 	result, _, writes = settle(t, s, in)
@@ -373,7 +373,7 @@ func TestTeardownIgnoresFailingSelect(t *testing.T) {
 	hold([]any{"example.org/x"})
 	result, in, _ := settle(t, s, in.Deleted())
 	if result.Status["maps"] != int64(1) || len(result.Related["maps"]) != 1 {
-		t.Errorf("while it goes: status %v, related objects %v", result.Status, result.Related)
+		t.Errorf("while it is being deleted: status %v, related objects %v", result.Status, result.Related)
 	}
 	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 	result, in, writes := settle(t, s, in)

@@ -136,8 +136,8 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 	for why, row := range map[string]struct{ status, reason, message, seen, name, want string }{
 		"all is done": {"'True'", "Ready", "all is well", "2", "new", "App default/one: ready\n└─ TemplateController apps: ready\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n"},
 		"what only the operator sees": {
-			"'False'", "ChildForbidden", "no rights", "2", "new",
-			"App default/one: ChildForbidden\n└─ TemplateController apps: ChildForbidden: no rights\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n",
+			"'False'", "ChildForbidden", "no permission", "2", "new",
+			"App default/one: ChildForbidden\n└─ TemplateController apps: ChildForbidden: no permission\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n",
 		},
 		"a reconciliation is due": {
 			"'True'", "Ready", "all is well", "1", "old",

@@ -155,7 +155,7 @@ func TestSARIFOutput(t *testing.T) {
 		t.Errorf("got the fix %v", fix)
 	}
 	if at(log, "runs", 0, "results", 1, "fixes") != nil {
-		t.Error("there is a fix where nobody can tell")
+		t.Error("unexpected fix for an ambiguous finding")
 	}
 }
 

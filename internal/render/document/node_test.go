@@ -31,7 +31,7 @@ func TestNodePropertiesAreChecked(t *testing.T) {
 		"a list that is something else": {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!x", Style: yaml.TaggedStyle}, fails: true},
 		"a map that is a list":          {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!seq", Style: yaml.TaggedStyle}, fails: true},
 		"a number":                      {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Style: yaml.TaggedStyle}, fails: true},
-		"a tag that is not told":        {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: 1, Column: 1}, fails: true},
+		"an implicit tag":               {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: 1, Column: 1}, fails: true},
 		"no tag at the place":           {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 2}},
 		"a place that is not there":     {n: yaml.Node{Kind: yaml.ScalarNode, Line: 2, Column: 1}},
 		"the end":                       {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 4}},

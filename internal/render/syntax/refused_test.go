@@ -38,7 +38,7 @@ func TestUnsupportedFunctionsHaveReasons(t *testing.T) {
 		}
 	}
 	for name := range why {
-		t.Errorf("%s is refused, and nobody expects it", name)
+		t.Errorf("%s is rejected unexpectedly", name)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestVersionWithUncommittedFiles(t *testing.T) {
 	dir := repository(t, "tag v1.2.3")
 	write(t, dir, "1", "2", "3", "4", "5", "6", "7")
 	_, err := Version(t.Context(), dir, Asked{Version: "v1.2.3"})
-	const want = "files differ from the commit, so nobody could make this release again:\n  ?? 1\n  ?? 2\n  ?? 3\n  ?? 4\n  ?? 5\n  and 2 more\n" +
+	const want = "files differ from the commit, so the release is not reproducible:\n  ?? 1\n  ?? 2\n  ?? 3\n  ?? 4\n  ?? 5\n  and 2 more\n" +
 		"commit or remove them, or have the version end with -dirty: make release DIRTY=true"
 	if err == nil || err.Error() != want {
 		t.Errorf("got error %v, want %s", err, want)
