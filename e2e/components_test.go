@@ -264,7 +264,7 @@ func (i *installation) secureMetrics() {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(leader, "# TYPE "+name+" ") {
-			i.t.Errorf("there is no metric %s", name)
+			i.t.Errorf("no metric %s", name)
 		}
 	}
 }

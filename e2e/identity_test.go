@@ -496,7 +496,7 @@ func TestRevokedRelatedPermissionAppliesToNewAndEditedParents(t *testing.T) {
 	}
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		if text := message(o, "Watching"); !strings.Contains(text, "secrets") {
-			return fmt.Errorf("the Watching condition says %q, want the permission that is missing", text)
+			return fmt.Errorf("the Watching condition is %q, want the missing permission", text)
 		}
 		return condition(o, "Watching", "False", "Forbidden")
 	})

@@ -442,14 +442,14 @@ func (i *installation) futureField() {
 	i.own(controllers, name)
 	text := secretsOf(name, "  future: 1\n")
 	if out, err := env.command(i.t.Context(), text, "apply", "-f", "-"); err == nil || !strings.Contains(out, `unknown field "spec.future"`) {
-		i.t.Errorf("kubectl apply with a field that there is not: got error %v and %s", err, out)
+		i.t.Errorf("kubectl apply with an unknown field: got error %v and %s", err, out)
 	}
 	if err := env.run(i.t.Context(), text, "apply", "--validate=false", "-f", "-"); err != nil {
 		i.t.Fatal(err)
 	}
 	stored := waitFor(i.t, env.client.Resource(controllers), name, nil)
 	if _, found, _ := unstructured.NestedFieldNoCopy(stored.Object, "spec", "future"); found {
-		i.t.Error("a field that there is not was stored")
+		i.t.Error("an unknown field was stored")
 	}
 	i.delete(env.client.Resource(controllers), name)
 }

@@ -165,7 +165,7 @@ func aVersionThatIsServedNoMoreCostsNoChild(s *scope, op *operator) {
 	tc := s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Watching", "False", "KindNotFound") })
 	t.Logf("Watching: %s", message(tc, "Watching"))
 	if text := message(tc, "Watching"); !strings.Contains(text, "it is served in version v2") {
-		t.Errorf("the Watching condition does not say which version there is: %s", text)
+		t.Errorf("the Watching condition does not name the served version: %s", text)
 	}
 	op.quiet(65 * time.Second) // children whose parents are permanently missing are deleted after 60 s
 	if writes := op.writes(before); len(writes) > 0 {

@@ -88,7 +88,7 @@ func TestGeneratedRBACIsMinimal(t *testing.T) {
 	for sample := range strings.SplitSeq(*rbacSamples, ",") {
 		of, known := roleSamples[sample]
 		if !known {
-			t.Fatalf("there is no sample %q", sample)
+			t.Fatalf("no sample %q", sample)
 		}
 		root.apply(root.inGroup(read(t, filepath.Join(env.root, "config/samples", sample, "crd.yaml"))))
 		whole := &roleRun{scope: root, op: op, sample: sample, roleSample: of}

@@ -100,7 +100,7 @@ func read[T any](t *testing.T, b built, key string) *T {
 	t.Helper()
 	o := b[key]
 	if o == nil {
-		t.Fatalf("there is no %s", key)
+		t.Fatalf("no %s", key)
 	}
 	into := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
@@ -247,7 +247,7 @@ func TestSharedClusterGrantsNoGlobalPermissions(t *testing.T) {
 	}
 	for key := range b {
 		if strings.Contains(key, "children") {
-			t.Errorf("%s is there", key)
+			t.Errorf("unexpected %s", key)
 		}
 	}
 	for role, verbs := range map[string][]string{"templater-viewer": {"get", "list", "watch"}, "templater-editor": {"get", "list", "watch", "create", "update", "patch", "delete"}} {

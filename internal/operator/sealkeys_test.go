@@ -142,7 +142,7 @@ func TestLeaderCreatesSealKeyOnce(t *testing.T) {
 		data := s.secret.Content()["data"].(map[string]any)
 		for _, value := range data {
 			if strings.Contains(log(), value.(string)) {
-				t.Errorf("%s: the log tells the key:\n%s", why, log())
+				t.Errorf("%s: the log contains the key:\n%s", why, log())
 			}
 		}
 		// Another replica reads the Secret that the first one created, and so does the first one.

@@ -15,7 +15,7 @@ import (
 func TestWebhookWithoutAddressIsDisabled(t *testing.T) {
 	w := newWebhook(Options{}, nil, nil)
 	if w != nil || w.wants() != nil {
-		t.Error("there is a webhook without an address")
+		t.Error("a webhook without an address is created")
 	}
 	w.look(t.Context())
 	w.attach(t.Context(), nil)
@@ -47,6 +47,6 @@ func TestWebhookNamesIncludeClass(t *testing.T) {
 		}
 	}
 	if w := newWebhook(Options{Webhook: Webhook{Address: ":9443", CertDir: "/certs"}}, nil, &admission.Handler{}); w.certificate != nil || len(w.wants()) > 0 {
-		t.Error("it keeps a certificate where there is one in files")
+		t.Error("it manages a certificate although files are set")
 	}
 }

@@ -16,7 +16,7 @@ func TestErrors(t *testing.T) {
 		"a missing value is never printed":       {`{{ .spec.a.b }}`, `status:1:7: .spec.a.b has no value; set it, or use default, required or if`},
 		"an explicit null is not printed either": {`{{ .spec.null }}`, `status:1:7: .spec.null has no value; set it, or use default, required or if`},
 		"a missing value in a block":             {"|\n  a\n  {{ .spec.a }}", `status:3:6: .spec.a has no value; set it, or use default, required or if`},
-		"what a function does not find":          {`{{ first .spec.none }}`, `status:1:7: first .spec.none has no value; set it, or use default, required or if`},
+		"function without a result":              {`{{ first .spec.none }}`, `status:1:7: first .spec.none has no value; set it, or use default, required or if`},
 		"a missing argument":                     {`{{ upper .spec.a }}`, `status:1:7: upper: argument 1, .spec.a, has no value; set it, or use default, required or if`},
 		"a missing argument of a pipeline":       {`{{ .spec.a | upper }}`, `status:1:17: upper: argument 1, the value before the |, has no value; set it, or use default, required or if`},
 		"a missing part of a text":               {`{{ printf "%s-%s" .spec.s .spec.a }}`, `status:1:7: printf: argument 3, .spec.a, has no value; set it, or use default, required or if`},

@@ -61,7 +61,7 @@ func TestWatchErrorsAreReturned(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := client.Watch(t.Context(), Set{}, "0", func(*Object) bool { return true }); err == nil {
-				t.Error("there is no error")
+				t.Error("no error")
 			}
 		})
 	}

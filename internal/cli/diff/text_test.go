@@ -141,7 +141,7 @@ func TestJSON(t *testing.T) {
 	}
 	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"parent": "added"`} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("there is no %s in %s", want, b.String())
+			t.Errorf("no %s in %s", want, b.String())
 		}
 	}
 }

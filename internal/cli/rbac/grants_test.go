@@ -44,14 +44,14 @@ func TestPermissionConditions(t *testing.T) {
 		"labels of Namespaces choose related objects": {
 			"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Secret, namespaceSelector: {matchLabels: {a: b}}}]}", " /namespaces watch", true,
 		},
-		"nothing chooses Namespaces":         {"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Secret}]}", " /namespaces watch", false},
+		"no namespaceSelector":               {"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Secret}]}", " /namespaces watch", false},
 		"Events about a Namespace are in it": {"Cluster", `{watch: {apiVersion: v1, kind: Namespace}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, " events.k8s.io/events create", true},
 		"Events about a kind of that name": {
 			"Cluster", `{watch: {apiVersion: example.org/v1, kind: Namespace}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true,
 		},
 		"Events about what has no namespace": {"Cluster", entry(""), "default events.k8s.io/events create", true},
 		"Events about a Node":                {"Cluster", `{watch: {apiVersion: v1, kind: Node}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true},
-		"what is made at the end has a parent, too": {
+		"finalize children have a parent, too": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App}, finalize: {children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}}`, " example.org/apps get", true,
 		},
 		"a kind without namespaces": {
@@ -112,7 +112,7 @@ func TestRuleCommentsMatchAPIGroup(t *testing.T) {
 		`[""] # one` + "\n  resources: [events]", `[events.k8s.io] # two` + "\n  resources: [events]", `[""] # three` + "\n  resources: [pods]", `[""] # four` + "\n  resources: [events]",
 	} {
 		if strings.Count(text, "- apiGroups: "+want) != 1 {
-			t.Errorf("there is no %q in\n%s", want, text)
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

@@ -289,7 +289,7 @@ func TestGeneratedYAMLPreservesText(t *testing.T) {
 		}
 		s := got.Spec
 		if !strings.Contains(c.YAML(), "\n  # one\n  # two\n  - name: ") {
-			t.Errorf("there is no comment:\n%s", c.YAML())
+			t.Errorf("no comment:\n%s", c.YAML())
 		}
 		if inBlock := strings.Contains(c.YAML(), "helpers: |"); inBlock == strings.Contains(text, "\x00") {
 			t.Errorf("%q is in a block: %v", text, inBlock)

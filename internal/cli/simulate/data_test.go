@@ -77,7 +77,7 @@ func TestGenerations(t *testing.T) {
 	for why, row := range map[string]struct{ before, after, want string }{
 		"another spec":             {`{metadata: {generation: 3}, spec: {a: 1}}`, `{metadata: {generation: 3}, spec: {a: 2}}`, `{metadata: {generation: 4}, spec: {a: 2}}`},
 		"other data":               {`{metadata: {generation: 3}}`, `{metadata: {generation: 3}, data: {a: b}}`, `{metadata: {generation: 4}, data: {a: b}}`},
-		"it had none":              {`{spec: {a: 1}}`, `{metadata: {labels: {a: b}}, spec: {a: 2}}`, `{metadata: {labels: {a: b}, generation: 2}, spec: {a: 2}}`},
+		"no labels before":         {`{spec: {a: 1}}`, `{metadata: {labels: {a: b}}, spec: {a: 2}}`, `{metadata: {labels: {a: b}, generation: 2}, spec: {a: 2}}`},
 		"other labels":             {`{metadata: {generation: 3}}`, `{metadata: {generation: 3, labels: {a: b}}}`, `{metadata: {generation: 3, labels: {a: b}}}`},
 		"another status":           {`{metadata: {generation: 3}}`, `{metadata: {generation: 3}, status: {a: b}}`, `{metadata: {generation: 3}, status: {a: b}}`},
 		"nothing, and it has none": {`{spec: {a: 1}}`, `{spec: {a: 1}}`, `{spec: {a: 1}}`},

@@ -354,12 +354,12 @@ func TestMakeReady(t *testing.T) {
 			t.Errorf("%s: %s: %v", text, readiness.Why(after), after["status"])
 		}
 		if diff := cmp.Diff(after, MakeReady(after, noon.Add(time.Hour))); diff != "" {
-			t.Errorf("%s: what is ready has changed (-before +after):\n%s", text, diff)
+			t.Errorf("%s: ready objects have changed (-before +after):\n%s", text, diff)
 		}
 	}
 	given := objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}")[0]
 	if diff := cmp.Diff(given, MakeReady(given, noon)); diff != "" {
-		t.Errorf("what is ready by itself has changed (-before +after):\n%s", diff)
+		t.Errorf("objects that are ready by default have changed (-before +after):\n%s", diff)
 	}
 }
 

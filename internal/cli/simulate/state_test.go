@@ -94,7 +94,7 @@ func TestStatusMergesOtherManagers(t *testing.T) {
 func TestFailedStatusTemplateKeepsStatus(t *testing.T) {
 	for why, row := range map[string]struct{ template, fault string }{
 		"the template fails":        {`{{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}said: {{ .spec.text }}`, "status:1:32: no"},
-		"what it yields makes none": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is not a list"},
+		"output without conditions": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is not a list"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, "  status:\n    template: |\n      "+row.template+"\n")

@@ -210,10 +210,10 @@ func TestTeardownTimeout(t *testing.T) {
 	}{
 		"in time":                              {"timeout: 10m", 0, 10*time.Minute - time.Second, false, ""},
 		"the timeout has passed":               {"timeout: 10m", 0, 10*time.Minute + time.Second, true, reconcile.FinalizeTimedOut}, // the start is rounded up to a second
-		"nothing was attempted before":         {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
+		"no earlier attempt":                   {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
 		"the first attempt was made only then": {"timeout: 10m", time.Hour, 0, false, ""},
 		"0s is none":                           {"timeout: 0s", 0, 1000 * time.Hour, false, ""},
-		"there is no default":                  {"", 0, 1000 * time.Hour, false, ""},
+		"no timeout":                           {"", 0, 1000 * time.Hour, false, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, strings.Replace(shop, "timeout: 10m", row.timeout, 1))
@@ -254,12 +254,12 @@ func TestParentsDeletedWithoutFinalization(t *testing.T) {
 		writes   []string
 		left     map[string]string
 	}{
-		"what is made is ready at once":    {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
-		"nothing needs a finalizer":        {configMaps, nil, nil, map[string]string{}},
-		"a child in another namespace":     {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
-		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "will be deleted after its parent"}},
-		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "will be kept when its parent is deleted", "elsewhere": "will be kept when its parent is deleted"}},
-		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "will be kept when its parent is deleted", "b": "will be kept when its parent is deleted"}},
+		"finalize child is ready immediately": {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
+		"no finalizer needed":                 {configMaps, nil, nil, map[string]string{}},
+		"a child in another namespace":        {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
+		"an annotation says so":               {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "will be deleted after its parent"}},
+		"the dependents are to stay":          {template, orphaned, []string{finalizer}, map[string]string{"bound": "will be kept when its parent is deleted", "elsewhere": "will be kept when its parent is deleted"}},
+		"they are to stay, without a step":    {configMaps, orphaned, nil, map[string]string{"a": "will be kept when its parent is deleted", "b": "will be kept when its parent is deleted"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, row.rest)

@@ -29,7 +29,7 @@ func TestCaretsMarkPositions(t *testing.T) {
 		"an empty line":           {"", 0, 0, "", "", "^"},
 		"tabs":                    {"\ta:\tb", 5, 1, "", "\ta:\tb", "\t  \t^"},
 		"letters of more bytes":   {"é: ü", 4, 1, "", "é: ü", "   ^"},
-		"what moves the cursor":   {"a\x1b[31mb\u202ec", 8, 1, "\x1b", "a\ufffd[31mb\ufffdc", "       ^ \ufffd"},
+		"control characters":      {"a\x1b[31mb\u202ec", 8, 1, "\x1b", "a\ufffd[31mb\ufffdc", "       ^ \ufffd"},
 		"a long line":             {long, 201, 4, "x", "…" + strings.Repeat("a", 52) + "HERE" + strings.Repeat("b", 102) + "…", strings.Repeat(" ", 53) + "^^^^ x"},
 		"the begin of a long one": {long, 1, 4, "", strings.Repeat("a", 159) + "…", "^^^^"},
 		"the end of a long one":   {long, 404, 4, "", "…" + strings.Repeat("b", 159), strings.Repeat(" ", 159) + "^"},

@@ -22,7 +22,7 @@ func TestNodePropertiesAreChecked(t *testing.T) {
 		"neither":                       {n: yaml.Node{Kind: yaml.ScalarNode}},
 		"a token in an anchor":          {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, fails: true},
 		"a token in a tag":              {n: yaml.Node{Kind: yaml.ScalarNode, Tag: marker + "0x"}, fails: true},
-		"what looks like one, in data":  {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, data: true},
+		"marker in data":                {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, data: true},
 		"text":                          {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.TaggedStyle}},
 		"a map that is text":            {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!str", Style: yaml.TaggedStyle}, fails: true},
 		"a map":                         {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.TaggedStyle}},

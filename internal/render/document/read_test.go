@@ -141,7 +141,7 @@ func TestRecentSmallShapesAreCached(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	if err := s.Read(tableOf(), []byte("e: 1"), func(Document) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("an error about what is known: %v", err)
+		t.Errorf("unexpected error: %v", err)
 	}
 }
 

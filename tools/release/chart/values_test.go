@@ -49,8 +49,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		"tolerations: [{taint: a}]":                                      "at '/tolerations/0': additional properties 'taint' not allowed",
 		"priorityClassName: High":                                        "at '/priorityClassName'",
 		"crd: {keep: true}":                                              "at '/crd': additional properties 'keep' not allowed",
-		"permissions: [{apiGroups: [a], verbs: [get]}]":                       "at '/permissions/0': missing property 'resources'",
-		`permissions: [{apiGroups: [""], resources: [pods], verbs: []}]`:      "at '/permissions/0/verbs': minItems: got 0, want 1",
+		"permissions: [{apiGroups: [a], verbs: [get]}]":                  "at '/permissions/0': missing property 'resources'",
+		`permissions: [{apiGroups: [""], resources: [pods], verbs: []}]`: "at '/permissions/0/verbs': minItems: got 0, want 1",
 		`permissions: [{apiGroups: [""], resources: [pods], verbs: ["a b"]}]`: "at '/permissions/0/verbs/0': 'a b' does not match pattern",
 		`permissions: [{nonResourceURLs: [/metrics], verbs: [get]}]`:          "additional properties 'nonResourceURLs' not allowed",
 	} {

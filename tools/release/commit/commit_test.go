@@ -44,7 +44,7 @@ func TestVersion(t *testing.T) {
 		"the tag of a commit before this one": {[]string{"tag v1.2.3", second}, Asked{}, "v0.0.0-gCOMMIT"},
 		"no tag":                              {nil, Asked{}, "v0.0.0-gCOMMIT"},
 		"one of two tags, asked for":          {[]string{"tag v1.2.3", "tag v1.2.3-rc.1"}, Asked{Version: "v1.2.3-rc.1"}, "v1.2.3-rc.1"},
-		"nothing is dirty":                    {[]string{"tag v1.2.3"}, Asked{Dirty: true}, "v1.2.3"},
+		"clean tree, DIRTY=true":              {[]string{"tag v1.2.3"}, Asked{Dirty: true}, "v1.2.3"},
 	} {
 		dir := repository(t, row.commands...)
 		head, err := clone(dir).lines(t.Context(), "rev-parse", "HEAD")

@@ -72,7 +72,7 @@ func TestConversionRules(t *testing.T) {
 			map[string]string{"values.yaml": "version: v1\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.APIVersions.Has .Values.version")},
 			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not supported; the template is skipped"},
 		},
-		"what is ignored": {
+		"ignored files": {
 			map[string]string{".helmignore": "# [\n\na.txt/\n/b.txt\nsub/\n", "a.txt": "text of a", "b.txt": "text of b", "sub/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
 			[]string{"a.txt: text of a", "no text of b", "no text of c"},
 		},
@@ -131,7 +131,7 @@ func TestConversionRules(t *testing.T) {
 		},
 		"no values":        {map[string]string{"values.yaml": "", "templates/c.yaml": configMap}, []string{"spec: {}"}},
 		"values in a list": {map[string]string{"values.yaml": "- a\n", "templates/c.yaml": configMap}, []string{"spec: {}"}},
-		"what a schema says of itself": {
+		"metadata of a schema": {
 			map[string]string{"values.yaml": "a: text\n", "values.schema.json": `{"title": "Values", "description": "Of a chart."}`, "templates/c.yaml": configMap},
 			[]string{"no Of a chart.", "no title: Values"},
 		},

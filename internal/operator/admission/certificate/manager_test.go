@@ -225,7 +225,7 @@ func (b *fixture) works(when string) *x509.Certificate {
 func TestCertificateIsCreatedPublishedAndRenewed(t *testing.T) {
 	b := newFixture(t, service)
 	if _, err := b.call("templater.ns.svc", nil); err == nil {
-		t.Error("there is a certificate before one was made")
+		t.Error("a certificate exists before it was created")
 	}
 	b.wants("at first", all)
 	first := b.works("at first")
@@ -465,7 +465,7 @@ func TestKeepReactsToChanges(t *testing.T) {
 	cancel()
 	<-done
 	if b.caches[b.secret()].Get(types.NamespacedName{Namespace: "ns", Name: "templater-webhook"}) == nil {
-		t.Error("there is no Secret")
+		t.Error("no Secret")
 	}
 }
 
@@ -490,7 +490,7 @@ func TestKeepLogsErrorOnce(t *testing.T) {
 	}
 	mu.Lock()
 	if len(lines) != 1 || !strings.Contains(lines[0], "there is no ValidatingWebhookConfiguration") {
-		t.Errorf("it says %q", lines)
+		t.Errorf("log: %q", lines)
 	}
 	lines = nil
 	mu.Unlock()
@@ -507,7 +507,7 @@ func TestKeepLogsErrorOnce(t *testing.T) {
 	cancel()
 	<-done
 	if len(lines) > 0 {
-		t.Errorf("at the end, it says %q", lines)
+		t.Errorf("log at the end: %q", lines)
 	}
 }
 
