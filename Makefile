@@ -5,29 +5,29 @@
 .NOTPARALLEL:
 SHELL := /bin/bash
 
-# Modules with Go code of ours, and every module there is.
+# The modules with our Go code, and all modules.
 MODULES     := . e2e internal/render/helmtest tools/image tools/release
-# But for that of the site, which needs hundreds of modules: make test-site looks after it.
+# Except the one of the site, which needs hundreds of modules: see make test-site.
 ALL_MODULES := $(shell git ls-files '*go.mod' | grep -v '^tools/site/' | sort | xargs -n1 dirname)
 
-# Packages in which goroutines share data: tested with the race detector. The
-# others stay without it, because they hold limits on time and memory.
+# Packages in which goroutines share data are tested with the race detector. Others
+# test limits on time and memory, so they run without it.
 RACE := /(cmd|internal/(cli/(diff|simulate|snapshot)|kube/(access|kind|leader|memserver|openapi|request|watch)|operator|reconcile/(permissions|podlogs|queue|record|related|running|status)))(/|$$)|/internal/(cli|kube|reconcile)$$
-# Tests of these packages that measure memory, and so are left out there. Other tests run once.
+# Tests of these packages that measure memory: they run without the race detector.
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/operator/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
-# What is known without a cluster: for tools without one, and for a browser.
+# The packages that work offline: for tools and for browsers.
 OFFLINE := ./api/... ./internal/render/finding ./internal/lint/... ./internal/kube/openapi ./internal/kube/kind ./internal/kube/request ./internal/kube/memserver ./internal/kube/object ./internal/render ./internal/render/budget ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/syntax ./internal/render/token ./internal/kube/seal ./internal/reconcile/spec \
 	./internal/cli/explain ./internal/cli/rbac ./internal/cli/scaffold/... ./internal/reconcile/permissions ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
 	./internal/reconcile/child ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness \
 	./internal/reconcile/status ./internal/reconcile/related
 
-# What templater version says; empty means what Go makes of the commit.
+# The output of templater version; if empty, Go derives it from the commit.
 VERSION     ?=
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
 PUSH        ?= false
-# Of a release. DIRTY=true makes one of files that differ from the commit.
+# For a release. DIRTY=true allows uncommitted changes.
 DIRTY       ?= false
 RELEASE_IMAGE ?= ghcr.io/templater-dev/templater
 RELEASE_PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
@@ -38,12 +38,12 @@ FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
 MUTATE      ?= ./internal/reconcile/plan
 E2E_TIMEOUT ?= 40m
-# Shows each test as it ends, and those that failed once more at the end.
+# Prints each test when it ends, and repeats failures at the end.
 GOTESTSUM   := go tool -modfile=$(CURDIR)/tools/gotestsum/go.mod gotestsum --format testname --
-# The tests that cannot run beside others: one takes the cluster, with a real node, to itself, one its process, and one
-# needs a garbage collector that keeps pace, which others keep busy.
+# Tests that cannot run in parallel: one needs the cluster with a real node for itself, one needs its own process, and one
+# needs a garbage collector without other load.
 E2E_ALONE   := ^(TestInstallPage|TestTemplateControllersLeakNoGoroutines|TestDeletedParentWaitsForOrderedChildDeletion)$$
-# Those that leave the API server little for others, or have it delete no namespace meanwhile: make test-attacks.
+# Tests that overload the API server or block the deletion of namespaces: make test-attacks.
 E2E_ATTACKS := ^(TestConcurrentAttacksDoNotDelayNeighbors|TestFrequentEditsDoNotDelayNeighbors|TestAttacksDoNotExhaustStandbyMemory|TestBrokenParentConversionKeepsChildren)$$
 CHAOS_TIME  ?= 3m
 OFFLINE_SEED ?= 0
@@ -63,7 +63,7 @@ PLAYGROUND  ?= bin/playground
 BIN         := .cache/bin
 GEN         := $(BIN)/controller-gen-$(shell cksum < tools/gen/go.sum | cut -d' ' -f1)
 LINT        := $(BIN)/golangci-lint-$(shell cksum < tools/lint/go.sum | cut -d' ' -f1)-$(shell go env GOVERSION)
-# The linter gets the time that the other lanes leave, so that the timeout only ends one that hangs.
+# The linter runs at low priority, so the timeout only has to detect one that hangs.
 LINT_FLAGS  ?= --concurrency 2 --timeout 60m
 
 say = @printf '\n== %s\n' $(1)
@@ -81,16 +81,16 @@ image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.t
 	@mkdir -p bin
 	@cd tools/image && go run . --name $(IMAGE) --version '$(VERSION)' --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
 
-# What runs beside the tests on clusters, in the time that they leave.
+# Runs at low priority in parallel with the tests on clusters.
 UNIT_LANE := 'unit: test-unit test-helm test-image test-release'
 
 .PHONY: release
-release: ## Write what a release consists of to dist: programs, image, install.yaml, chart, checksums (minutes); PUSH=true also pushes the image
+release: ## Build the release files in dist: programs, image, install.yaml, chart, checksums (minutes); PUSH=true also pushes the image
 	$(call say,'A release in dist')
 	@cd tools/release && go run . --version '$(VERSION)' --dirty=$(DIRTY) --base-url '$(BASE_URL)' --image $(RELEASE_IMAGE) --platforms $(RELEASE_PLATFORMS) --output $(CURDIR)/dist --push=$(PUSH)
 
 .PHONY: assets
-assets: # makes what is embedded in the program and not in the repository: the page of the playground
+assets: # builds the page of the playground, which is embedded in the program but not stored in the repository
 	go run ./tools/playground
 
 .PHONY: playground
@@ -98,28 +98,28 @@ playground: assets ## Write the playground to bin/playground, for any file serve
 	@rm -rf $(PLAYGROUND) && mkdir -p $(dir $(PLAYGROUND)) && cp -r internal/cli/playground/page/dist $(PLAYGROUND)
 
 .PHONY: test
-test: ## Run all tests, those on a real cluster included
+test: ## Run all tests, including those on a real cluster
 	@MAKE='$(MAKE)' .ci/lanes 'cluster: test-cluster' --nice $(UNIT_LANE)
 	$(call say,'All tests passed.')
 
 .PHONY: check
-check: ## Lint and test, side by side
-	@# The playground gives up when a browser that waits for a processor takes too long, so the pages are not tested beside clusters.
+check: ## Lint and test in parallel
+	@# The playground fails if the browser gets too little CPU, so pages are not tested in parallel with clusters.
 	@MAKE='$(MAKE)' .ci/lanes 'cluster: test-pages test-cluster' --nice $(UNIT_LANE) 'lint: lint wasm'
 	$(call say,'Lint is content$(comma) all tests passed.')
 
 .PHONY: test-cluster
-test-cluster: cluster-build ## Run the tests that need a cluster, on two of them at a time
-	@CLUSTER_BUILT=yes MAKE='$(MAKE)' .ci/lanes 'played: test-e2e-played test-chaos' 'node: test-e2e-node test-bench'
+test-cluster: cluster-build ## Run the tests that need a cluster, on two clusters in parallel
+	@CLUSTER_BUILT=yes MAKE='$(MAKE)' .ci/lanes 'kwok: test-e2e-kwok test-chaos' 'node: test-e2e-node test-bench'
 
 .PHONY: test-unit
-test-unit: ## Run the tests that need no cluster
-	$(call say,'Unit tests: packages without goroutines of their own')
-	@# One that takes memory without end is to end with the stack of the test, and not with the machine's.
+test-unit: ## Run the tests that do not need a cluster
+	$(call say,'Unit tests: packages without goroutines')
+	@# A test that allocates without limit fails with its stack trace, and does not exhaust the machine.
 	ulimit -v 12000000 2>/dev/null || true; go test -timeout 20m $$(go list ./... | grep -vE '$(RACE)')
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
 	go test -race -timeout 20m $$(go list ./... | grep -E '$(RACE)')
-	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
+	$(call say,'Unit tests: memory of the concurrent packages$(comma) without the race detector')
 	go test -timeout 20m -run '^($(PLAIN))$$' ./internal/operator/controllers ./internal/kube/... ./internal/reconcile/...
 	$(call say,'Cases of the samples')
 	go run ./cmd/templater test config/samples
@@ -142,7 +142,7 @@ test-fuzz: ## Fuzz internal/lint, internal/kube/object, internal/render and inte
 	done
 
 .PHONY: mutate
-mutate: ## Mutation testing of the package MUTATE (./internal/reconcile/plan) with gremlins: changes that no test notices are LIVED
+mutate: ## Mutation testing of the package MUTATE (./internal/reconcile/plan) with gremlins: mutants that no test detects are reported as LIVED
 	nice go tool -modfile=tools/gremlins/go.mod gremlins unleash --workers 1 $(MUTATE)
 
 .PHONY: test-helm
@@ -151,66 +151,66 @@ test-helm: ## Compare rendering with Helm's own engine
 	cd internal/render/helmtest && go test ./...
 
 .PHONY: test-image
-test-image: ## Test what makes the container image
+test-image: ## Test the image builder
 	$(call say,'The container image')
 	cd tools/image && go test ./...
 
 .PHONY: test-release
-test-release: ## Test what makes a release, with a small program in the place of templater
+test-release: ## Test the release builder, with a small program instead of templater
 	$(call say,'The release')
 	cd tools/release && go test ./...
 
 .PHONY: test-release-whole
-test-release-whole: cluster-build ## Make two whole releases from two clones, compare them, and install one with Helm and krew (many minutes)
+test-release-whole: cluster-build ## Build two releases from two clones, compare them, and install one with Helm and krew (many minutes)
 	$(call say,'Two releases from two clones: minutes for each')
 	cd tools/release && RELEASE_PLATFORMS=$(RELEASE_PLATFORMS) go test -tags whole -count=1 -timeout 90m -v -run '^(TestFullReleaseIsReproducible|TestChartInstallUpgradeUninstall)$$' .
 	for system in windows darwin; do GOOS=$$system CGO_ENABLED=0 go vet -trimpath ./... || exit 1; done
 
 .PHONY: test-e2e
-test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster
+test-e2e: test-e2e-kwok test-e2e-node ## Test the operator on a real cluster
 
-.PHONY: test-e2e-played
-test-e2e-played: cluster-build ## Test the operator, side by side, where Pods are only played
-	$(call say,'End to end$(comma) most tests side by side: the built operator on a real API server (minutes)')
+.PHONY: test-e2e-kwok
+test-e2e-kwok: cluster-build ## Test the operator in parallel, with simulated Pods
+	$(call say,'End to end$(comma) most tests in parallel: the built operator on a real API server (minutes)')
 	@cd e2e && TEMPLATER_E2E_MODE=kwok $(GOTESTSUM) -count=1 -timeout $(E2E_TIMEOUT) -skip '$(E2E_ALONE)|$(E2E_ATTACKS)' .
 
 .PHONY: test-e2e-node
-test-e2e-node: cluster-build ## Test the operator where Pods run, and what the cluster and the demo are made of
+test-e2e-node: cluster-build ## Test the operator on a real node, and the packages of the cluster and the demo
 	$(call say,'End to end$(comma) one after the other: templater installed on a real node (minutes)')
 	@cd e2e && TEMPLATER_E2E_CLUSTER=e2e-node $(GOTESTSUM) -count=1 -timeout $(E2E_TIMEOUT) -run '$(E2E_ALONE)' .
 	$(call say,'The cluster$(comma) the demo$(comma) the tools of the tests')
 	@cd e2e && $(GOTESTSUM) -count=1 -p 1 -timeout $(E2E_TIMEOUT) $$(go list ./... | grep -v '/e2e$$')
 
 .PHONY: test-chaos
-test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (1:2,2:1,3: two rounds from 1, one from 2, then from 3) are its seeds, 0 draws one
+test-chaos: cluster-build ## Inject faults for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (1:2,2:1,3: two rounds from 1, one from 2, then from 3) are its seeds, 0 selects a random seed
 	$(call say,'Chaos: random actions and faults for $(CHAOS_TIME)$(comma) compared with a model')
 	cd e2e && go run ./chaos --time $(CHAOS_TIME) --seed $(CHAOS_SEED)
 
 .PHONY: test-related
-test-related: cluster-build ## Count what a change costs among RELATED_MANY (10000) parents and as many related objects
+test-related: cluster-build ## Count the requests per change with RELATED_MANY (10000) parents and related objects
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-related TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestManyRelatedObjectsCauseFewRequests -related-many $(RELATED_MANY) .
 
 .PHONY: test-stored
-test-stored: cluster-build ## Store STORED_MANY (80) TemplateControllers of 1.25 MB in each of three ways that no webhook refuses, and check the operator's memory
+test-stored: cluster-build ## Store STORED_MANY (80) TemplateControllers of 1.25 MB in each of three ways that bypass the webhook, and check the operator's memory
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-stored TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestOversizedTemplateControllersDoNotExhaustMemory -stored-many $(STORED_MANY) .
 
 .PHONY: test-attacks
-test-attacks: cluster-build ## Attack the operator as it is shipped, one way after the other and in ten ways at once for ATTACK_TIME (5m), with SELECTING_MANY (3000) parents (minutes)
+test-attacks: cluster-build ## Attack the shipped operator, first with each attack alone, then with ten at once for ATTACK_TIME (5m), with SELECTING_MANY (3000) parents (minutes)
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-attacks TEMPLATER_E2E_MODE=kwok go test -count=1 -v -parallel 1 -timeout $(E2E_TIMEOUT) -run '$(E2E_ATTACKS)|^TestRelatedSelectionMemoryIsLimited$$' -attack-time $(ATTACK_TIME) -selecting-many $(SELECTING_MANY) .
 
 .PHONY: test-rbac
-test-rbac: cluster-build ## Run all samples with the smallest role, and with each permission of it taken away in turn (minutes)
+test-rbac: cluster-build ## Run all samples with minimal permissions, and again without each of them (minutes)
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-rbac TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestGeneratedRBACIsMinimal -rbac-samples simpledeployment,loadtest,webshop,orchestr .
 
 .PHONY: test-diff
-test-diff: cluster-build ## Compare a TemplateController with DIFF_MANY (5000) parents on a cluster: it takes a minute at most, and writes nothing
+test-diff: cluster-build ## Compare a TemplateController with DIFF_MANY (5000) parents on a cluster, in at most a minute and without writes
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-diff TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run 'TestDiffReportsChangesWithoutWrites$$' -diff-many $(DIFF_MANY) .
 
 .PHONY: test-offline
-test-offline: cluster-build ## Compare OFFLINE_CASES (1000) random TemplateControllers on a cluster with the same offline (many minutes); OFFLINE_SEED (0: draw one) repeats a run
+test-offline: cluster-build ## Compare OFFLINE_CASES (1000) random TemplateControllers on a cluster and offline (many minutes); OFFLINE_SEED (0: random) repeats a run
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-offline TEMPLATER_E2E_MODE=kwok go test -count=1 -v -timeout 90m -run TestOfflineEqualsCluster -seed $(OFFLINE_SEED) -offline-cases $(OFFLINE_CASES) .
 
-# The tests of what once depended on clocks: finalize, rollingUpdate and seals.
+# Tests of features that must not depend on clocks: finalize, rollingUpdate and seals.
 SKEW_TESTS := ^(TestDeletedParentWaitsForOrderedChildDeletion|TestTeardownAlwaysReleasesParents|TestParentsDeletedWithNamespaceOrCRD|TestSuspensionDoesNotUseUpFinalizeTimeout|TestRolloutReplacesFewPodsAtATime|TestCopiedChildrenAreIgnored|TestDriftByOwnFieldManagerIsRepaired|TestSealKeyRotationAndLoss)$$
 
 .PHONY: test-skew
@@ -221,8 +221,8 @@ test-skew: cluster-build ## Test finalize, rollingUpdate and seals with the oper
 	done
 
 .PHONY: test-bench
-test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests
-	$(call say,'The benchmark$(comma) small: does it work$(comma) and are there no needless requests')
+test-bench: cluster-build ## Run the benchmark with few parents, and count the operator's requests
+	$(call say,'The benchmark$(comma) small: does it work$(comma) without unnecessary requests')
 	cd e2e && go run ./bench $(BENCH_SMALL)
 
 .PHONY: lint
@@ -233,22 +233,22 @@ lint: $(LINT) ## Run golangci-lint over all modules
 	done; exit $$failed
 
 .PHONY: wasm
-wasm: ## Build for WebAssembly what needs no cluster
-	$(call say,'WebAssembly: what needs no cluster')
+wasm: ## Build the offline packages for WebAssembly
+	$(call say,'WebAssembly: the offline packages')
 	GOOS=js GOARCH=wasm go build $(OFFLINE)
 
 .PHONY: picture
-picture: ## Record make demo with asciinema, and draw it for the README with svg-term-cli (npm): docs/demo.svg
+picture: ## Record make demo with asciinema, and convert it for the README with svg-term-cli (npm): docs/demo.svg
 	env -u MAKELEVEL -u MAKEFLAGS asciinema rec --overwrite --idle-time-limit 3 --cols 112 --rows 30 --title 'make demo' --command 'make demo' docs/demo.cast
 	npx --yes svg-term-cli@2.1.1 --in docs/demo.cast --out docs/demo.svg --window
 
 .PHONY: site
-site: ## Make a static site of docs in .cache/site, and follow its links (Hugo is compiled once, for minutes)
+site: ## Build a static site of docs in .cache/site, and check its links (compiles Hugo once, for minutes)
 	$(call say,'The site')
 	cd tools/site && go run . --output $(CURDIR)/.cache/site $(if $(wildcard $(PLAYGROUND)/index.html),--playground $(abspath $(PLAYGROUND)))
 
 .PHONY: test-pages
-test-pages: playground site ## Make the site and the playground, and look at a page of each in headless Chromium, if there is one
+test-pages: playground site ## Build the site and the playground, and open a page of each in headless Chromium, if installed
 	$(call say,'The site and the playground in a browser')
 	cd tools/site && go vet ./... && go test ./pages && go test -count=1 -run '^(TestSearch|TestPlaygroundFromStaticFiles)$$' ./browser
 
@@ -288,20 +288,20 @@ verify: generate ## Fail when generated files, go.mod or go.sum are stale, or th
 	echo "Clean: generated files are current."
 
 .PHONY: demo
-demo: ## Start a cluster, run the operator, apply the samples, show what happens; on a cluster that is there: make demo KUBECONFIG=FILE
-	$(call say,'The demo: the first time on a machine it takes ten minutes$(comma) later one. It is being compiled$(comma) and then says more')
+demo: ## Start a cluster, run the operator, apply the samples, show what happens; on an existing cluster: make demo KUBECONFIG=FILE
+	$(call say,'The demo: the first time on a machine it takes ten minutes$(comma) later one. Compiling first')
 	@cd e2e && CGO_ENABLED=0 go run -trimpath ./demo # as the cluster is built: Go's own packages are compiled once
 
 .PHONY: demo-down
-demo-down: ## Take away what the demo has made on the cluster of KUBECONFIG
+demo-down: ## Remove the demo from the cluster of KUBECONFIG
 	@cd e2e && go run ./demo --down
 
 .PHONY: bench
-bench: ## Compare the operator with a bare client on a cluster; BENCH_FLAGS as of go run ./bench --help
+bench: ## Compare the operator with a bare client on a cluster; for BENCH_FLAGS see go run ./bench --help
 	cd e2e && go run ./bench $(BENCH_FLAGS)
 
 .PHONY: bench-micro
-bench-micro: ## Run the benchmarks that need no cluster, BENCH_COUNT (6) times each
+bench-micro: ## Run the benchmarks that do not need a cluster, BENCH_COUNT (6) times each
 	go test -run '^$$' -bench . -benchmem -count $(BENCH_COUNT) ./...
 
 .PHONY: bench-compare
@@ -309,12 +309,12 @@ bench-compare: ## Compare two outputs of bench-micro, OLD and NEW, with benchsta
 	@go tool -modfile=tools/benchstat/go.mod benchstat $(OLD) $(NEW)
 
 .PHONY: chaos
-chaos: ## Break things for an hour, with longer faults; CHAOS_FLAGS as of go run ./chaos --help
+chaos: ## Inject faults for an hour, with longer ones; for CHAOS_FLAGS see go run ./chaos --help
 	cd e2e && go run ./chaos $(CHAOS_FLAGS)
 
 .PHONY: cluster-build
-cluster-build: ## Build what the test clusters consist of (minutes, once)
-ifndef CLUSTER_BUILT # by the one who has called us
+cluster-build: ## Build the components of the test clusters (minutes, once)
+ifndef CLUSTER_BUILT # set by the calling make
 	$(call say,'Building the test clusters: minutes the first time$(comma) seconds later')
 	cd e2e && go run ./cluster build && go run ./cluster build --mode kwok
 endif
@@ -333,8 +333,8 @@ $(GEN):
 	$(call say,'Building controller-gen')
 	go build -C tools/gen -o $(CURDIR)/$(GEN) sigs.k8s.io/controller-tools/cmd/controller-gen
 
-# The name holds a checksum of go.sum, so that only a change there (or another
-# Go) builds it again, whatever the times of the files are.
+# The name contains a checksum of go.sum, so only a change of it (or another Go
+# version) triggers a rebuild, regardless of file times.
 $(LINT):
 	$(call say,'Building golangci-lint: a few minutes$(comma) once until tools/lint/go.sum changes')
 	nice go build -C tools/lint -o $(CURDIR)/$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -187,7 +187,7 @@ func TestKustomizationsListAllFiles(t *testing.T) {
 func TestStuckWatchThresholdsMatch(t *testing.T) {
 	for file, text := range map[string]string{
 		"prometheus/rules.yaml":  fmt.Sprintf("> %d\n", int(health.WatchLimit.Seconds())),
-		"grafana/dashboard.json": fmt.Sprintf("Above %d minutes something is wrong.", int(health.WatchLimit.Minutes())),
+		"grafana/dashboard.json": fmt.Sprintf("More than %d minutes indicate a stuck watch", int(health.WatchLimit.Minutes())),
 	} {
 		content, err := os.ReadFile(file)
 		if err != nil {

@@ -29,7 +29,7 @@ func TestProblemMatcherParsesFindings(t *testing.T) {
 		}
 	}
 	if pattern == nil {
-		t.Fatal("there is no task")
+		t.Fatal("no task")
 	}
 	found := 0
 	for line := range strings.Lines(read(t, "docs/reference/findings.md")) {

@@ -2,7 +2,7 @@ package docs
 
 import _ "embed" // for the pages below
 
-// Pages that the binary tells of, in Markdown.
+// Pages that the binary prints, in Markdown.
 var (
 	//go:embed reference/templates.md
 	Templates string

@@ -41,7 +41,7 @@ func TestValuesAreQuotedInEmbeddedFiles(t *testing.T) {
 		}
 	}
 	if files := filesWith(t, "1.10\nadmin=true"); strings.Count(files["plain"], "\n") != 2 {
-		t.Errorf("the page says that a value adds a line where it is not encoded: %q", files["plain"])
+		t.Errorf("an unencoded value adds a line, contrary to the page: %q", files["plain"])
 	}
 }
 

@@ -20,7 +20,7 @@ func TestMemoryPageNamesExistingTests(t *testing.T) {
 		}
 		for _, m := range all {
 			if !tests[m[1]] {
-				t.Errorf("there is no %s", m[1])
+				t.Errorf("no %s", m[1])
 			}
 		}
 	}

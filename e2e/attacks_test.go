@@ -116,7 +116,7 @@ func TestConcurrentAttacksDoNotDelayNeighbors(t *testing.T) {
 		text, _ := r.tally(1)
 		t.Logf("replica %d answered reviews %s", i, text)
 	}
-	t.Logf("%d honest writers were told what is wrong, the slowest write took %s", told, slowest)
+	t.Logf("%d other writers got the error, the slowest write took %s", told, slowest)
 	t.Logf("requests of the leader beside the attack: %v", tally(leader.requests(since)))
 	sh.countRequests(leader.operator, since, beside)
 	leader.lives(sh.limit)
@@ -366,7 +366,7 @@ children:
 	return try, func() {
 		s.t.Helper()
 		if o := waitFor(s.t, s.in(configMaps), "drift", repaired); o.GetUID() != child.GetUID() {
-			s.t.Error("a child that somebody changed all the time is another object")
+			s.t.Error("a child that was changed repeatedly was replaced")
 		}
 	}
 }

@@ -272,7 +272,7 @@ func TestRestoringBackupFromAnotherCluster(t *testing.T) {
 			}
 			o := waitFor(t, b.in(entry), name+"-"+entry, nil)
 			if o.GetUID() != uid || o.GetDeletionTimestamp() != nil {
-				t.Errorf("the child %s-%s of a parent that is gone was deleted", name, entry)
+				t.Errorf("the child %s-%s of a deleted parent was deleted", name, entry)
 			}
 			if err := same("data", map[string]any{"text": "hello"}, o.Object["data"]); err != nil {
 				t.Error(err)

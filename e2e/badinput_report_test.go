@@ -65,7 +65,7 @@ func nameOf(o *unstructured.Unstructured) string { return o.GetKind() + " " + o.
 func (r *row) controllerLines(tc *unstructured.Unstructured) []string {
 	conditions := conditionsOf(tc)
 	if len(conditions) == 0 || stale(tc, conditions) {
-		return []string{nameOf(tc) + ": not looked at"}
+		return []string{nameOf(tc) + ": not reconciled"}
 	}
 	var lines []string
 	for _, c := range conditions {
@@ -98,7 +98,7 @@ func (r *row) readyLine(parent *unstructured.Unstructured) string {
 	_, holds := conditionKinds[parent.GetKind()]
 	switch {
 	case stale(parent, conditions):
-		return "not looked at"
+		return "not reconciled"
 	case len(conditions) == 0 && holds:
 		return "no condition"
 	}

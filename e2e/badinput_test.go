@@ -171,7 +171,7 @@ func (r *row) tellsNoValue() {
 	}
 	for _, text := range all {
 		if secret.MatchString(text) {
-			r.t.Errorf("a value is told: %s", text)
+			r.t.Errorf("a value is reported: %s", text)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (r *row) expect(stage, want string) {
 			return poll.Stop(r.t.Context().Err())
 		}
 		if diff = cmp.Diff(want, r.report(stage == "bad")); diff != "" {
-			return errors.New("not as wanted")
+			return errors.New("not as expected")
 		}
 		return nil
 	})
@@ -311,7 +311,7 @@ func (r *row) lookAgain() {
 		}
 		return nil
 	})
-	r.t.Logf("looked at again: %d", len(looks))
+	r.t.Logf("reconciled again: %d", len(looks))
 	for _, e := range r.written(before) {
 		r.t.Errorf("another look made a write: %s", e)
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-var updateBadInput = flag.Bool("update-badinput", false, "write what is reported into testdata/badinput")
+var updateBadInput = flag.Bool("update-badinput", false, "write the reported messages to testdata/badinput")
 
 // settled returns the report once it has not changed for some time.
 func (r *row) settled() string {

@@ -82,7 +82,7 @@ func TestMovingBetweenClassesKeepsChildren(t *testing.T) {
 	began := time.Now()
 	s.moveTo(here)
 	s.expectServed(here)
-	t.Logf("a took over from an installation that was gone after %s", time.Since(began))
+	t.Logf("a took over from a removed installation after %s", time.Since(began))
 	if took := time.Since(began); took < 29*time.Second {
 		t.Errorf("a took over after %s already", took)
 	}

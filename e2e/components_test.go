@@ -36,7 +36,7 @@ func rightsOf(t *testing.T, variant string) (everywhere, inside []string) {
 		} else if right, ok := strings.CutPrefix(line, "in "+home+": "); ok {
 			inside = append(inside, right)
 		} else {
-			t.Fatalf("rights of %s: what is %q?", variant, line)
+			t.Fatalf("permissions of %s: unexpected %q", variant, line)
 		}
 	}
 	return everywhere, inside
@@ -186,7 +186,7 @@ spec:
 			notes = append(notes, note)
 		}
 		if !strings.Contains(strings.Join(notes, "\n"), "resources: [configmaps/finalizers], verbs: [update]}") {
-			return fmt.Errorf("nobody says that the right on finalizers is missing: %q", notes)
+			return fmt.Errorf("the missing permission on finalizers is not reported: %q", notes)
 		}
 		return nil
 	})
@@ -264,7 +264,7 @@ func (i *installation) secureMetrics() {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(leader, "# TYPE "+name+" ") {
-			i.t.Errorf("there is no metric %s", name)
+			i.t.Errorf("no metric %s", name)
 		}
 	}
 }

@@ -83,6 +83,6 @@ func TestKillDuringParentCreationRecovers(t *testing.T) {
 	events := comesAndGoes(seen)
 	t.Logf("a watch saw %d children come or go", len(events))
 	if len(events) != parents || slices.ContainsFunc(events, func(e string) bool { return strings.HasPrefix(e, "-") }) {
-		t.Errorf("a watch saw %v, want %d that come and none that goes", events, parents)
+		t.Errorf("watch events %v, want %d created and none deleted", events, parents)
 	}
 }

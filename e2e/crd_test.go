@@ -76,8 +76,8 @@ func TestOneFileDefinesKindAndController(t *testing.T) {
 	s.applyController("@id", website)
 	name := s.expand("websites.@group")
 	s.own(definitions, name)
-	if text := s.crdReady("False", "Forbidden"); !strings.HasSuffix(text, "may not create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}") {
-		t.Errorf("without a permission it says: %s", text)
+	if text := s.crdReady("False", "Forbidden"); !strings.HasSuffix(text, "is not allowed to create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}") {
+		t.Errorf("message without the permission: %s", text)
 	}
 	s.delete(env.client.Resource(controllers), "@id")
 	waitGone(t, env.client.Resource(controllers), s.id)
@@ -91,7 +91,7 @@ func TestOneFileDefinesKindAndController(t *testing.T) {
 	took := time.Since(begun)
 	t.Logf("from apply to a ready parent: %v", took.Round(10*time.Millisecond))
 	if out := s.kubectl("get", s.id); !strings.Contains(out, "NAME   READY   PAGES   AGE\none    True    1       ") {
-		t.Errorf("kubectl get says:\n%s", out)
+		t.Errorf("output of kubectl get:\n%s", out)
 	}
 	config := waitFor(t, s.in(configMaps), "one", nil)
 	if err := same("data", map[string]any{"page": "hello", "replicas": "2"}, config.Object["data"]); err != nil {

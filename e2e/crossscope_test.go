@@ -79,7 +79,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	startOperator(t)
 	waitGone(t, teams, "crew")
 	if _, err := env.client.Resource(namespaces).Get(t.Context(), space, getOptions); !apierrors.IsNotFound(err) {
-		t.Errorf("the Team is gone before its Namespace is: %v", err)
+		t.Errorf("the Team was deleted before its Namespace: %v", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestOversizedTemplateControllersDoNotExhaustMemory(t *testing.T) {
 		count[verdict]++
 	}
 	if count["InvalidTemplate"] != 7 || count["Accepted"] < 10 || count["InsufficientMemory"] < 1 || len(count) != 3 {
-		t.Errorf("the verdicts are %v, want 7 that are too large, and of the others some for which there is no memory", count)
+		t.Errorf("verdicts %v, want 7 too large, and some with insufficient memory", count)
 	}
 	waited := n.wait()
 	op.withinMemory(limit)

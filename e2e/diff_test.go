@@ -124,7 +124,7 @@ func TestDiffReportsChangesWithoutWrites(t *testing.T) {
 
 	author := env.userKubeconfig(t, s.expand("@id-author"))
 	if out, code := s.templater("diff", "-f", s.controllerFile(differs), "--kubeconfig", author); code != 0 || !strings.Contains(out, fmt.Sprintf("none of %d parents changes", *diffMany)) {
-		t.Errorf("without an edit, it ends with %d and says:\n%s", code, out)
+		t.Errorf("without an edit, it exit code %d, output:\n%s", code, out)
 	}
 	file := s.controllerFile(differently())
 	before, began := mark(t), time.Now()
@@ -136,13 +136,13 @@ func TestDiffReportsChangesWithoutWrites(t *testing.T) {
 	}
 	s.checkDifference(out, code)
 	if out, code := s.templater("tree", "things."+s.group, "p-0", "-n", s.ns, "--kubeconfig", author); code != 0 || !strings.Contains(out, s.expand("   ├─ children[map]\n   │  └─ ConfigMap @ns/p-0: ready\n")) {
-		t.Errorf("templater tree ends with %d and says:\n%s", code, out)
+		t.Errorf("templater tree exit code %d, output:\n%s", code, out)
 	}
 	s.onlyTried(before)
 	s.diffWithoutRights(file)
 	s.treeOfOneThatGoes(author)
 	if out, code := s.templater("rbac", file, "--cluster", "--kubeconfig", author); code != 0 || !strings.Contains(out, s.expand("- apiGroups: [@group] # the parents\n  resources: [things]\n")) {
-		t.Errorf("templater rbac --cluster ends with %d and says:\n%s", code, out)
+		t.Errorf("templater rbac --cluster exit code %d, output:\n%s", code, out)
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *scope) treeOfOneThatGoes(author string) {
 	}
 	out, code := s.templater("tree", "things."+s.group, "p-1", "-n", s.ns, "--kubeconfig", author)
 	if code != 0 || !strings.HasPrefix(out, s.expand("Thing @ns/p-1: being deleted\n")) || !strings.Contains(out, s.expand("ConfigMap @ns/p-1: ready\n")) {
-		s.t.Errorf("templater tree of a parent that goes ends with %d and says:\n%s", code, out)
+		s.t.Errorf("templater tree of a parent that is being deleted: exit code %d, output:\n%s", code, out)
 	}
 	if _, err := things.Patch(s.t.Context(), "p-1", types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
@@ -211,7 +211,7 @@ func (s *scope) checkDifference(out string, code int) {
 	s.t.Helper()
 	var got diffReports
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 1 || len(got.Reports) != 1 || len(got.Reports[0].Parents) != 2 {
-		s.t.Fatalf("it ends with %d (%v) and says:\n%s", code, err, out)
+		s.t.Fatalf("exit code %d (%v), output:\n%s", code, err, out)
 	}
 	r := got.Reports[0]
 	want := fmt.Sprintf("[{update ConfigMap %d} {update Secret 1} {update Service 2} {recreate Pod 2}]", *diffMany)
@@ -233,7 +233,7 @@ func (s *scope) diffWithoutRights(file string) {
 	out, code := s.templater("diff", "-f", file, "--summary", "--kubeconfig", env.userKubeconfig(s.t, s.expand("@id-reader")))
 	note := fmt.Sprintf("%d writes are compared without the API server, because you are not allowed to create and patch configmaps, secrets, services", *diffMany+3)
 	if code != 1 || !strings.Contains(out, note) || !strings.Contains(out, fmt.Sprintf("%d ConfigMaps would be changed", *diffMany)) {
-		s.t.Errorf("without rights to write it ends with %d and says:\n%s", code, out)
+		s.t.Errorf("without write permissions: exit code %d, output:\n%s", code, out)
 	}
 }
 

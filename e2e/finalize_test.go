@@ -109,7 +109,7 @@ func TestDeletedParentWaitsForOrderedChildDeletion(t *testing.T) {
 	waitGone(t, s.things(), "one")
 	waitGone(t, s.in(configMaps), "one-last") // by the garbage collector
 
-	t.Log("--cascade=foreground: the garbage collector takes the children at once, but not what is made before the parent goes")
+	t.Log("--cascade=foreground: the garbage collector deletes the children immediately, but not finalize children")
 	first := deletes("two", metav1.DeletePropagationForeground)
 	eventually(t, soon, func() error { // an operator that observes this before the deletion of the parent recreates it once
 		o, err := s.in(configMaps).Get(t.Context(), "two-base", metav1.GetOptions{})
@@ -153,7 +153,7 @@ func TestTeardownAlwaysReleasesParents(t *testing.T) {
 		waitFor(t, s.things(), name, ready)
 	}
 
-	t.Log("the spec is broken while a parent goes")
+	t.Log("invalid spec while a parent is being deleted")
 	s.delete(s.things(), "broken")
 	s.waitsFor("broken", "Finalizing", "waiting for spec.finalize.children")
 	s.applyController("@id", strings.Replace(twoLevels, "len .children.top", "nosuch .children.top", 1))
@@ -164,7 +164,7 @@ func TestTeardownAlwaysReleasesParents(t *testing.T) {
 	s.letGo("broken-top")
 	waitGone(t, s.things(), "broken")
 
-	t.Log("a right is withdrawn while a parent goes")
+	t.Log("permission revoked while a parent is being deleted")
 	s.delete(s.things(), "rights")
 	waitFor(t, s.in(configMaps), "rights-top", going(true))
 	const role = `
@@ -181,7 +181,7 @@ rules:
 	s.apply(strings.Replace(role, "[get, list, watch]", "[get, list, watch, patch]", 1))
 	waitGone(t, s.things(), "rights")
 
-	t.Log("the TemplateController is suspended, and then deleted, while a parent goes")
+	t.Log("TemplateController suspended, then deleted, while a parent is being deleted")
 	s.patchController(`{"spec":{"suspend":true}}`)
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Suspended") })
 	s.delete(s.things(), "controller")

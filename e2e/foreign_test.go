@@ -57,7 +57,7 @@ status:
 	}
 	s.waitTold("failing", "TemplateFailed", func(message string) error {
 		if !strings.HasPrefix(message, "children[map]:1:") || !strings.HasSuffix(message, "…") || len(message) > 300 {
-			return fmt.Errorf("message %.400q, want the beginning of what fail says", message)
+			return fmt.Errorf("message %.400q, want the beginning of the text of fail", message)
 		}
 		return nil
 	})

@@ -436,7 +436,7 @@ func TestFailoverDuringRolloutWritesEachObjectOnce(t *testing.T) {
 			moved[leader] = true
 		}
 		if !slices.Equal(turns, []string{leader, next}[:min(len(turns), 2)]) || len(turns) > 2 {
-			t.Errorf("round %d: who wrote, in turns: %v, want %s, and then maybe %s", round, turns, leader, next)
+			t.Errorf("round %d: writers in order: %v, want %s, and then optionally %s", round, turns, leader, next)
 		}
 		op, other = other, s.replica(leader)
 	}

@@ -137,7 +137,7 @@ children:
 			}
 			p := waitFor(t, s.things(), "p", nil)
 			if text := fmt.Sprint(p.Object["status"]) + string(op.logged()); strings.Contains(text, "secret-of-the-webhook") {
-				t.Errorf("%s: the words of the webhook are told", what)
+				t.Errorf("%s: the message of the webhook is reported", what)
 			}
 			mode.Store("works")
 			for name := range uids { // the API server caches converted objects until they change
@@ -221,6 +221,6 @@ webhooks:
 	}
 	p := waitFor(t, s.things(), "greedy-0", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "ChildRejected") })
 	if text := fmt.Sprint(p.Object["status"]) + string(op.logged()); strings.Contains(text, "secret-of-the-webhook") {
-		t.Error("the words of the webhook are told")
+		t.Error("the message of the webhook is reported")
 	}
 }

@@ -149,7 +149,7 @@ func TestServiceAccountIsUsedForAllRequests(t *testing.T) {
 	s.patch(s.things(), "one", `{"spec":{"drop":{"a":"4"}}}`)
 	waitFor(t, s.in(configMaps), "one-drop-a", func(o *unstructured.Unstructured) error {
 		if o.GetUID() != child.GetUID() {
-			return poll.Stop(errors.New("the child was made anew"))
+			return poll.Stop(errors.New("the child was recreated"))
 		}
 		return same("data", map[string]any{"value": "4"}, o.Object["data"])
 	})
@@ -230,15 +230,15 @@ func TestMissingServiceAccountPermissionsAreNamed(t *testing.T) {
 		s.heed(user, text, granted)
 	}
 	if len(granted["templater"]) != 1 || len(granted["it"]) < 2 {
-		t.Errorf("granted %v, want the right to act as the account, and rights on parents and children", granted)
+		t.Errorf("granted %v, want impersonation, and permissions on parents and children", granted)
 	}
 	reviews, err := env.cluster.Audit().Since(before, func(e audit.Event) bool { return e.ObjectRef.Resource == "selfsubjectaccessreviews" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d questions about rights", len(reviews))
+	t.Logf("%d access reviews", len(reviews))
 	if len(reviews) == 0 || len(reviews) > 400 {
-		t.Errorf("%d questions about rights, want some, and no storm", len(reviews))
+		t.Errorf("%d access reviews, want a few", len(reviews))
 	}
 }
 
@@ -496,7 +496,7 @@ func TestRevokedRelatedPermissionAppliesToNewAndEditedParents(t *testing.T) {
 	}
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		if text := message(o, "Watching"); !strings.Contains(text, "secrets") {
-			return fmt.Errorf("the Watching condition says %q, want the permission that is missing", text)
+			return fmt.Errorf("the Watching condition is %q, want the missing permission", text)
 		}
 		return condition(o, "Watching", "False", "Forbidden")
 	})

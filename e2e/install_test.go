@@ -54,7 +54,7 @@ func TestInstallPage(t *testing.T) {
 
 	// Only users who may impersonate templater's service account can make templater use it.
 	alice := env.userKubeconfig(t, "alice")
-	i.refuses(alice, "nobody gave her the right to write TemplateControllers", "cannot patch resource", "")
+	i.refuses(alice, "she is not allowed to write TemplateControllers", "cannot patch resource", "")
 	i.components()
 	i.section("Grant permissions")
 	i.policy(alice)
@@ -321,13 +321,13 @@ func (i *installation) policy(alice string) {
 	i.shell("kubectl -n " + home + " delete role use-templater")
 	changed := "  values: {changed: true}\n"
 	i.waitNot("alice", authorizationv1.ResourceAttributes{Namespace: home, Resource: "serviceaccounts", Name: "templater", Verb: "impersonate"})
-	i.refuses(alice, "a change of the spec is a new use of the account", "ask an administrator for the verb impersonate on serviceaccounts/templater in namespace "+home, changed)
+	i.refuses(alice, "a spec change uses the service account", "ask an administrator for the verb impersonate on serviceaccounts/templater in namespace "+home, changed)
 	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "label", "tc", i.id, "a=b"); err != nil {
 		i.t.Errorf("a label is nothing new: got error %v: %s", err, out)
 	}
 
 	account := "  serviceAccountRef: {namespace: " + i.ns + ", name: worker}\n"
-	i.refuses(alice, "an account is named that she may not use", "impersonate on serviceaccounts/worker in namespace "+i.ns, account)
+	i.refuses(alice, "she is not allowed to impersonate the service account", "impersonate on serviceaccounts/worker in namespace "+i.ns, account)
 	i.apply(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -341,9 +341,9 @@ metadata: {name: use-worker, namespace: "@ns"}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: use-worker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 `)
-	i.refuses(alice, "it is the account of templater that works for it now", "you (alice) may not change its spec, because you may not impersonate the account that works for it now", account)
-	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "delete", "tc", i.id); err == nil || !strings.Contains(out, "you (alice) may not delete it") {
-		i.t.Errorf("alice deletes what works with another account: got error %v: %s", err, out)
+	i.refuses(alice, "it uses templater's own service account", "user alice is not allowed to change the spec of this TemplateController", account)
+	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "delete", "tc", i.id); err == nil || !strings.Contains(out, "user alice is not allowed to delete this TemplateController") {
+		i.t.Errorf("alice deletes a TemplateController of another service account: got error %v: %s", err, out)
 	}
 	i.delete(env.client.Resource(controllers), i.id)
 	i.allows(alice, account)
@@ -360,13 +360,13 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 func (i *installation) second(alice string) {
 	i.t.Helper()
 	const class = "  className: b\n"
-	i.refuses(alice, "nobody works for the class yet", "no account is known that works for class b", class)
+	i.refuses(alice, "the class is unknown", `unknown class "b"`, class)
 	files, steps := yamlIn(i.t, secondPage, "Steps"), shownIn(i.t, secondPage, "Steps")
 	i.write("deploy-b/kustomization.yaml", files[0])
 	i.write("deploy/kustomization.yaml", yamlIn(i.t, installPage, "Install")[0]+files[1]+yamlIn(i.t, componentsPage, "Components")[0])
 	last := len(steps) - 1
 	i.steps(steps[:last])
-	i.refuses(alice, "the account is that of the class", "impersonate on serviceaccounts/templater-b in namespace templater-b", class)
+	i.refuses(alice, "it uses the service account of the class", "impersonate on serviceaccounts/templater-b in namespace templater-b", class)
 	name := i.id + "-b"
 	i.own(controllers, name)
 	i.dir = ""
@@ -388,7 +388,7 @@ func (i *installation) waitNot(user string, right authorizationv1.ResourceAttrib
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right},
 		}, metav1.CreateOptions{})
 		if err == nil && review.Status.Allowed {
-			err = fmt.Errorf("%s still may %s %s", user, right.Verb, right.Resource)
+			err = fmt.Errorf("%s is still allowed to %s %s", user, right.Verb, right.Resource)
 		}
 		return err
 	})
@@ -442,14 +442,14 @@ func (i *installation) futureField() {
 	i.own(controllers, name)
 	text := secretsOf(name, "  future: 1\n")
 	if out, err := env.command(i.t.Context(), text, "apply", "-f", "-"); err == nil || !strings.Contains(out, `unknown field "spec.future"`) {
-		i.t.Errorf("kubectl apply with a field that there is not: got error %v and %s", err, out)
+		i.t.Errorf("kubectl apply with an unknown field: got error %v and %s", err, out)
 	}
 	if err := env.run(i.t.Context(), text, "apply", "--validate=false", "-f", "-"); err != nil {
 		i.t.Fatal(err)
 	}
 	stored := waitFor(i.t, env.client.Resource(controllers), name, nil)
 	if _, found, _ := unstructured.NestedFieldNoCopy(stored.Object, "spec", "future"); found {
-		i.t.Error("a field that there is not was stored")
+		i.t.Error("an unknown field was stored")
 	}
 	i.delete(env.client.Resource(controllers), name)
 }

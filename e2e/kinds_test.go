@@ -65,7 +65,7 @@ func TestReconciliationResumesWhenKindReturns(t *testing.T) {
 		t.Errorf("the Watching condition does not say what to do: %s", text)
 	}
 
-	t.Log("it comes; the child kind is missing")
+	t.Log("created; the child kind is missing")
 	s.defineThing()
 	began := time.Now()
 	s.waitController("@id", ready)
@@ -74,14 +74,14 @@ func TestReconciliationResumesWhenKindReturns(t *testing.T) {
 	waitFor(t, s.things(), "one", childMissing)
 	config := waitFor(t, s.in(configMaps), "one", nil)
 
-	t.Log("it comes, too")
+	t.Log("created, too")
 	s.define("Gadget", "Namespaced")
 	began = time.Now()
 	gadget := gadgets()
 	s.took("the child kind has come: the child is there", began)
 	waitFor(t, s.things(), "one", ready)
 
-	t.Log("the child kind goes, and comes back with another schema that refuses the child")
+	t.Log("child kind deleted, and recreated with a schema that rejects the child")
 	s.undefine("gadgets")
 	waitFor(t, s.things(), "one", childMissing)
 	strict := strings.Replace(definition("Gadget", "Namespaced"), "tier: {type: string}", "tier: {type: string}\n              size: {type: string}", 1)
@@ -97,7 +97,7 @@ func TestReconciliationResumesWhenKindReturns(t *testing.T) {
 		t.Error("the child of another kind was replaced")
 	}
 
-	t.Log("the watched kind goes, and comes back under another plural")
+	t.Log("watched kind deleted, and recreated with another plural")
 	s.undefine("things")
 	s.waitController("@id", missing)
 	other := strings.ReplaceAll(definition("Thing", "Namespaced"), "things", "thingies")
@@ -165,7 +165,7 @@ func aVersionThatIsServedNoMoreCostsNoChild(s *scope, op *operator) {
 	tc := s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Watching", "False", "KindNotFound") })
 	t.Logf("Watching: %s", message(tc, "Watching"))
 	if text := message(tc, "Watching"); !strings.Contains(text, "it is served in version v2") {
-		t.Errorf("the Watching condition does not say which version there is: %s", text)
+		t.Errorf("the Watching condition does not name the served version: %s", text)
 	}
 	op.quiet(65 * time.Second) // children whose parents are permanently missing are deleted after 60 s
 	if writes := op.writes(before); len(writes) > 0 {

@@ -170,7 +170,7 @@ children:
 }
 
 // guest has a watched kind that is created and deleted.
-var guest = visitor{"whose watched kind comes", `
+var guest = visitor{"whose watched kind is created", `
 watch: {apiVersion: "@group/v1", kind: Widget}
 children:
 - name: config

@@ -241,7 +241,7 @@ children: [{name: none, template: "{{ fail \"never\" }}"}]
 			}
 		}
 		if left := append(unused(events, everywhere), unused(events, inside)...); len(left) > 0 {
-			return fmt.Errorf("nothing has used the rights %q", left)
+			return fmt.Errorf("unused permissions: %q", left)
 		}
 		return nil
 	})

@@ -83,7 +83,7 @@ func aFieldOfTheStatusHasOneWriter(s *scope, op *operator) {
 		return condition(o, "StatusWritable", "False", "FieldOwned")
 	})
 	if text := message(y, "StatusWritable"); !strings.Contains(text, ".status.color is also written by TemplateController "+s.expand("@id-x")) {
-		t.Errorf("the condition does not tell who writes what: %s", text)
+		t.Errorf("the condition does not name the writer: %s", text)
 	}
 	waitFor(t, s.things(), "one", color("red"))
 	op.quiet(2 * time.Second)
@@ -139,7 +139,7 @@ func aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(s *scope, op *operat
 	t.Logf("Ready: %s", message(one, "Ready"))
 	s.thing("two", `{color: red}`)
 	waitFor(t, s.things(), "two", ready)
-	op.expectFew("a child that somebody keeps changing", 2*loopWrites) // the child and the status
+	op.expectFew("a child that is changed repeatedly", 2*loopWrites) // the child and the status
 	stop()
 	others.Wait()
 	began := time.Now()

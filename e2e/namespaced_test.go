@@ -199,8 +199,8 @@ func TestPolicyGuardsNamespacedControllers(t *testing.T) {
 	}{
 		{"alice creates one", alice, creating, ""},
 		{"alice suspends it", alice, patching(s.id, `{"spec":{"suspend":true}}`), ""},
-		{"alice names another account", alice, patching(s.id, `{"spec":{"serviceAccountRef":{"name":"other"}}}`), s.expand("names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on serviceaccounts/other in namespace @ns")},
-		{"bob creates one", bob, creating, s.expand("names an account that you (@id-bob) may not impersonate: ask an administrator for the verb impersonate on serviceaccounts/robot in namespace @ns")},
+		{"alice names another account", alice, patching(s.id, `{"spec":{"serviceAccountRef":{"name":"other"}}}`), s.expand("user @id-alice is not allowed to impersonate the service account in spec.serviceAccountRef: ask an administrator for the verb impersonate on serviceaccounts/other in namespace @ns")},
+		{"bob creates one", bob, creating, s.expand("user @id-bob is not allowed to impersonate the service account in spec.serviceAccountRef: ask an administrator for the verb impersonate on serviceaccounts/robot in namespace @ns")},
 		{"bob suspends it", bob, patching(s.id, `{"spec":{"suspend":true}}`), s.expand("serviceaccounts/robot in namespace @ns")},
 		{"bob deletes it", bob, deleting(s.id), s.expand("serviceaccounts/robot in namespace @ns")},
 		{"alice deletes it", alice, deleting(s.id), ""},

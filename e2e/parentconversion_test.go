@@ -79,7 +79,7 @@ func TestBrokenParentConversionKeepsChildren(t *testing.T) {
 			t.Logf("%s: a neighbor waits %v", what, waits)
 			o := waitFor(t, env.client.Resource(controllers), s.id, nil)
 			if told := fmt.Sprint(o.Object["status"]) + string(op.logged()); strings.Contains(told, "secret-of-the-webhook") {
-				t.Errorf("%s: the words of the webhook are told", what)
+				t.Errorf("%s: the message of the webhook is reported", what)
 			}
 			mode.Store("works")
 			s.patch(parents, "p", `{"spec":{"color":"`+text+`"}}`)

@@ -67,18 +67,18 @@ func (s *scope) mayImpersonate(user, account string) {
 }
 
 // policyFor installs the policy of the default installation, under another name and only for the TemplateControllers of
-// this test, with homes in the test's namespace for the classes @id and @id-b, and in @id-home for the class of the
-// test's operator.
+// this test. The service accounts of the classes @id and @id-b are in the test's namespace, that of the test's operator is
+// in @id-home.
 func (s *scope) policyFor() {
 	s.t.Helper()
-	const name, homes = "  name: templater\n", "{'': 'templater-system/templater'}"
+	const name, accounts = "  name: templater\n", "{'': 'templater-system/templater'}"
 	text := read(s.t, filepath.Join(env.root, "config", "policy", "policy.yaml"))
-	for _, part := range []string{name, homes, "  variables:\n"} {
+	for _, part := range []string{name, accounts, "  variables:\n"} {
 		if strings.Count(text, part) != 1 {
 			s.t.Fatalf("the policy does not have %q once", part)
 		}
 	}
-	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", homes, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b', '"+classOf(s.t)+"': '@id-home/templater'}", "  variables:\n", `
+	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", accounts, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b', '"+classOf(s.t)+"': '@id-home/templater'}", "  variables:\n", `
   matchConditions:
   - name: of-this-test
     expression: "(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('@id')"
@@ -202,7 +202,7 @@ func TestPolicyDeniesForeignServiceAccounts(t *testing.T) {
 	})
 
 	a, home, lost, ghost := s.id+"-a", s.id+"-home", s.id+"-lost", s.id+"-ghost"
-	const noOther, nothingElse = "because you may not impersonate the account that works for it now: ask an administrator for the verb impersonate on ", "may write the status and the finalizers of a TemplateController and nothing else of it"
+	const requires, nothingElse = " this TemplateController: it requires the verb impersonate on ", "is only allowed to update the status and finalizers of TemplateControllers"
 	const aOf, bOf, homeOf = "serviceaccounts/a in namespace @ns", "serviceaccounts/b in namespace @ns", "serviceaccounts/templater in namespace @ns"
 	repoint := s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"b"}}}`)
 	const (
@@ -220,32 +220,32 @@ func TestPolicyDeniesForeignServiceAccounts(t *testing.T) {
 		refused   string // text of the error; empty = allowed
 	}{
 		{"alice", "creates one with her account", s.creating(byA), ""},
-		{"alice", "creates one with another account", s.creating(byB), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
+		{"alice", "creates one with another account", s.creating(byB), "user @id-alice is not allowed to impersonate the service account in spec.serviceAccountRef: ask an administrator for the verb impersonate on " + bOf},
 		{"alice", "creates one with templater's account", s.creating(byHome), homeOf},
-		{"alice", "creates one of an unknown class", s.creating("  className: nobody\n"), "no account is known that works for class nobody"},
+		{"alice", "creates one of an unknown class", s.creating("  className: nobody\n"), `unknown class "nobody": correct spec.className`},
 		{"alice", "changes hers", patching(a, suspend), ""},
-		{"alice", "gives hers away", patching(a, repoint), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
+		{"alice", "changes hers to another account", patching(a, repoint), "user @id-alice is not allowed to impersonate the service account in spec.serviceAccountRef: ask an administrator for the verb impersonate on " + bOf},
 		{"alice", "has another installation serve hers", patching(a, `{"spec":{"className":"`+s.id+`-b"}}`), ""},
-		{"alice", "ties hers", patching(a, finalizer), ""},
+		{"alice", "adds a finalizer to hers", patching(a, finalizer), ""},
 		{"alice", "deletes hers", deleting(a), ""},
-		{"alice", "deletes that of templater's account", deleting(home), "you (@id-alice) may not delete it, " + noOther + homeOf},
-		{"alice", "deletes that of an unknown class", deleting(lost), "you (@id-alice) may not delete it, " + noOther + "all serviceaccounts, since none is known that works for class @id-unknown"},
-		{"alice", "takes that of an unknown class", patching(lost, s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"a"}}}`)), "may not change its spec, " + noOther + "all serviceaccounts"},
-		{"alice", "deletes that of an account that is gone", deleting(ghost), noOther + "serviceaccounts/ghost in namespace @id-gone"},
+		{"alice", "deletes that of templater's account", deleting(home), "user @id-alice is not allowed to delete" + requires + homeOf},
+		{"alice", "deletes that of an unknown class", deleting(lost), "user @id-alice is not allowed to delete" + requires + `all serviceaccounts, because its class "@id-unknown" is unknown`},
+		{"alice", "takes that of an unknown class", patching(lost, s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"a"}}}`)), "is not allowed to change the spec of" + requires + "all serviceaccounts"},
+		{"alice", "deletes that of a deleted service account", deleting(ghost), requires + "serviceaccounts/ghost in namespace @id-gone"},
 
-		{"bob", "deletes another team's", deleting(a), "you (@id-bob) may not delete it, " + noOther + aOf},
-		{"bob", "deletes all", all, "may not delete it"},
-		{"bob", "has another team's work with his account", patching(a, repoint), "you (@id-bob) may not change its spec, " + noOther + aOf},
+		{"bob", "deletes another team's", deleting(a), "user @id-bob is not allowed to delete" + requires + aOf},
+		{"bob", "deletes all", all, "is not allowed to delete"},
+		{"bob", "has another team's work with his account", patching(a, repoint), "user @id-bob is not allowed to change the spec of" + requires + aOf + " (the service account that it currently uses)"},
 		{"bob", "suspends another team's", patching(a, suspend), aOf},
 		{"bob", "has the children deleted with another team's", patching(a, `{"spec":{"whenDeleted":"DeleteChildren"}}`), aOf},
-		{"bob", "puts a finalizer on another team's", patching(a, finalizer), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
-		{"bob", "has the garbage collector delete another team's", patching(a, owner), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
+		{"bob", "puts a finalizer on another team's", patching(a, finalizer), "user @id-bob is not allowed to change the finalizers or owner references of" + requires + aOf},
+		{"bob", "has the garbage collector delete another team's", patching(a, owner), "user @id-bob is not allowed to change the finalizers or owner references of" + requires + aOf},
 		{"bob", "labels another team's", patching(a, label), ""},
 		{"bob", "applies another team's as it is", patching(a, `{}`), ""},
 
-		{"carol", "who may use both accounts, moves from one to the other", patching(a, repoint), ""},
+		{"carol", "allowed to use both service accounts, changes one to the other", patching(a, repoint), ""},
 
-		{"mallory", "who may impersonate templater, deletes what it works for", deleting(home), ""},
+		{"mallory", "allowed to impersonate templater, deletes its TemplateController", deleting(home), ""},
 		{"mallory", "moves it to a class whose account he may not use", patching(home, `{"spec":{"className":"`+s.id+`-b"}}`), "serviceaccounts/templater-b in namespace @ns"},
 		{"mallory", "uses an account of others", s.creating(byA), aOf},
 		{"mallory as templater", "uses an account of others", s.creating(byA), nothingElse},
@@ -258,10 +258,10 @@ func TestPolicyDeniesForeignServiceAccounts(t *testing.T) {
 		{"mallory as templater", "labels", patching(a, label), nothingElse},
 		{"mallory as templater", "writes finalizers, as templater does", patching(a, finalizer), ""},
 
-		{"janitor", "who may delete everything, deletes", deleting(a), ""},
-		{"janitor", "unties", patching(a, owner), ""},
+		{"janitor", "allowed to delete everything, deletes", deleting(a), ""},
+		{"janitor", "changes owner references", patching(a, owner), ""},
 		{"janitor", "changes the spec", patching(a, suspend), aOf},
-		{"the administrator", "repairs that of an account that is gone", patching(ghost, repoint), ""},
+		{"the administrator", "repairs that of a deleted service account", patching(ghost, repoint), ""},
 		{"the administrator", "repairs that of an unknown class", patching(lost, repoint), ""},
 		{"the administrator", "deletes all", all, ""},
 	} {
@@ -340,19 +340,19 @@ func TestPolicyDetectsEverySpecChange(t *testing.T) {
 		{"a number becomes a text", `{"spec":{"values":{"one":"1"}}}`, true},
 		{"a list has another order", `{"spec":{"values":{"list":[2,1]}}}`, true},
 		{"a list of mappings has another order", `{"spec":{"values":{"many":[{"n":2},{"n":1}]}}}`, true},
-		{"an empty mapping goes", `{"spec":{"values":{"none":null}}}`, true},
+		{"removes an empty mapping", `{"spec":{"values":{"none":null}}}`, true},
 		{"an empty mapping becomes an empty list", `{"spec":{"values":{"none":[]}}}`, true},
 		{"an empty list becomes an empty mapping", `{"spec":{"values":{"nobody":{}}}}`, true},
 		{"an empty list goes", `{"spec":{"values":{"nobody":null}}}`, true},
-		{"an empty text comes", `{"spec":{"values":{"new":""}}}`, true},
-		{"an empty list comes", `{"spec":{"related":[]}}`, true},
-		{"false comes, which means the same", `{"spec":{"suspend":false}}`, true},
+		{"adds an empty string", `{"spec":{"values":{"new":""}}}`, true},
+		{"adds an empty list", `{"spec":{"related":[]}}`, true},
+		{"adds false, the default", `{"spec":{"suspend":false}}`, true},
 		{"a default is replaced", child(`,"prunePolicy":"Orphan"`), true},
 
 		{"nothing", `{}`, false},
 		{"the values that it has", `{"spec":{"values":{"id":4611686018427387905,"one":1,"half":0.5,"list":[1,2],"none":{},"nobody":[]}}}`, false},
 		{"the same double in another form", `{"spec":{"values":{"half":5e-1}}}`, false},
-		{"a key that is not there goes", `{"spec":{"values":{"new":null}}}`, false},
+		{"removes a missing key", `{"spec":{"values":{"new":null}}}`, false},
 		{"defaults are left out", child(""), false},
 		{"a default is written out", child(`,"prunePolicy":"Delete","updateStrategy":{}`), false},
 		{"an unknown field", `{"spec":{"unheard":1}}`, false},

@@ -99,7 +99,7 @@ func TestPruneFollowsTemplateAndPrunePolicy(t *testing.T) {
 		return errors.Join(same("UID", moved.GetUID(), o.GetUID()), same("label", "moved", o.GetLabels()["templater.dev/child"]))
 	})
 
-	t.Log("the entries are gone from the spec: each object goes by the policy that it was made with")
+	t.Log("child templates removed: the recorded policy of each object applies")
 	s.controller(watchThings + "\nchildren:" + configMapsOf("other", ""))
 	s.thing("one", `{other: {z: "1"}}`)
 	s.expectConfigMaps("one-keep-a", "one-keep-b", "one-other-z")
@@ -112,7 +112,7 @@ func TestPruneFollowsTemplateAndPrunePolicy(t *testing.T) {
 	s.expectConfigMaps("one-keep-a", "one-keep-b", "one-drop-x")
 	stay()
 
-	t.Log("the parent goes while the operator is down, and with it all that it owns: nothing waits for the operator")
+	t.Log("parent deleted while the operator is down: its children are deleted")
 	op.quiet(time.Second)
 	op.Stop()
 	for _, o := range slices.Concat(s.list(s.things(), ""), s.list(s.in(configMaps), "templater.dev/controller=@id")) {
@@ -183,7 +183,7 @@ func TestTemplateControllerDeletionFollowsWhenDeleted(t *testing.T) {
 					return
 				}
 				if !down {
-					op.waitLogged("TemplateController is deleted", s.id)
+					op.waitLogged("TemplateController was deleted", s.id)
 				}
 				s.patch(s.things(), "two", `{"spec":{"drop":{"b":"1"}}}`) // no longer a parent
 				op.quiet(time.Second)

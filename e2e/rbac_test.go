@@ -88,12 +88,12 @@ func TestGeneratedRBACIsMinimal(t *testing.T) {
 	for sample := range strings.SplitSeq(*rbacSamples, ",") {
 		of, known := roleSamples[sample]
 		if !known {
-			t.Fatalf("there is no sample %q", sample)
+			t.Fatalf("no sample %q", sample)
 		}
 		root.apply(root.inGroup(read(t, filepath.Join(env.root, "config/samples", sample, "crd.yaml"))))
 		whole := &roleRun{scope: root, op: op, sample: sample, roleSample: of}
 		rights := whole.rights()
-		t.Logf("%s: %d rights", sample, len(rights))
+		t.Logf("%s: %d permissions", sample, len(rights))
 		for _, without := range append(rights, right{}) {
 			t.Run(strings.TrimSpace(sample+" "+without.verb+" "+without.String()), func(t *testing.T) {
 				t.Parallel()

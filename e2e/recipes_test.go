@@ -171,7 +171,7 @@ func (r *recipe) waitExpected() {
 	for _, want := range expected {
 		waitFor(r.t, r.interfaceOf(want), want.GetName(), func(got *unstructured.Unstructured) error {
 			if path := lacks(got.Object, want.Object, ""); path != "" {
-				return fmt.Errorf("%s %s has not what is expected in %s: its status is %v", want.GetKind(), want.GetName(), path, got.Object["status"])
+				return fmt.Errorf("%s %s differs from %s: its status is %v", want.GetKind(), want.GetName(), path, got.Object["status"])
 			}
 			return nil
 		})
@@ -237,7 +237,7 @@ func expectRest(t *testing.T, op *operator, v *view, recipes []*recipe) {
 	since := mark(t)
 	waitPasses(t, v, names, 2)
 	for _, write := range op.writes(since) {
-		t.Errorf("a reconciliation of parents that nobody has changed wrote: %v", write)
+		t.Errorf("a reconciliation of unchanged parents wrote: %v", write)
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *scope) relatedRequests(op *operator) {
 	before := mark(s.t)
 	s.patch(s.far(), "source", `{"metadata":{"labels":{"other":"yes"}}}`)
 	s.patch(s.far(), "unseen", `{"data":{"text":"changed"}}`)
-	op.expectRequests("what nobody watches has changed", before, map[string]int{})
+	op.expectRequests("an unwatched field has changed", before, map[string]int{})
 	before = mark(s.t)
 	s.patch(s.far(), "source", `{"data":{"text":"two"}}`)
 	s.waitText("c-copy", "two !")

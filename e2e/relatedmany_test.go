@@ -66,7 +66,7 @@ func TestManyRelatedObjectsCauseFewRequests(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("looked at all %d after %s", *relatedMany, time.Since(began).Round(100*time.Millisecond))
+	t.Logf("reconciled all %d after %s", *relatedMany, time.Since(began).Round(100*time.Millisecond))
 	op.quiet(time.Second)
 	for request, times := range tally(op.requests(before)) {
 		if verb, _, _ := strings.Cut(request, " "); verb != "list" && verb != "watch" && !learnsKinds(request, times) {

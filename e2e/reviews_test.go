@@ -126,7 +126,7 @@ func TestMaliciousReviewsDoNotDelayNeighbors(t *testing.T) {
 	attack.done.Wait()
 
 	text, _ := attack.tally(least)
-	t.Logf("a new parent waits for %v, and %v beside; %d of 5 writers are told what is wrong, the slowest write takes %v; the reviews were answered %s", quiet, beside, checked, slowest, text)
+	t.Logf("a new parent waits for %v, and %v beside; %d of 5 writers get the error, the slowest write takes %v; the reviews were answered %s", quiet, beside, checked, slowest, text)
 	op.withinMemory(limit)
 	select {
 	case err := <-op.exited:

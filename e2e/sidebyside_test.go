@@ -28,7 +28,7 @@ func TestSlowScenariosInParallel(t *testing.T) {
 	for promise, test := range map[string]func(*scope, *operator){
 		"a field of the status has one writer":                              aFieldOfTheStatusHasOneWriter,
 		"status templates that count themselves up are slowed down":         statusTemplatesThatCountThemselvesUpAreSlowedDown,
-		"a child that somebody keeps changing slows its parent down alone":  aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone,
+		"repeated changes of a child only delay its parent":                 aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone,
 		"a version that is served no more costs no child":                   aVersionThatIsServedNoMoreCostsNoChild,
 		"children of a deleted definition go with their TemplateController": childrenOfADeletedDefinitionGoWithTheirTemplateController,
 	} {

@@ -385,7 +385,7 @@ func messageHas(o *unstructured.Unstructured, conditionType, text string) error 
 			return nil
 		}
 	}
-	return fmt.Errorf("no condition %s of %s says %q", conditionType, o.GetName(), text)
+	return fmt.Errorf("no condition %s of %s contains %q", conditionType, o.GetName(), text)
 }
 
 // patchQuietly is patch for the end of a test, when the object may be deleted.

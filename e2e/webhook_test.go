@@ -301,9 +301,9 @@ func (a *asked) amongTricklers() {
 			told++
 		}
 	}
-	a.t.Logf("beside %d tricklers, %d of %d writers were told what is wrong, the slowest after %s", tricklers, told, honest, longest)
+	a.t.Logf("beside %d tricklers, %d of %d writers got the error, the slowest after %s", tricklers, told, honest, longest)
 	if told <= honest/2 { // the machine may be too busy for one or the other
-		a.t.Errorf("beside %d tricklers, %d of %d writers were told what is wrong", tricklers, told, honest)
+		a.t.Errorf("beside %d tricklers, %d of %d writers got the error", tricklers, told, honest)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestWebShopStartsInDependencyOrder(t *testing.T) {
 	t.Logf("the ready condition first said: %s", first)
 	atDatabase := strings.HasPrefix(first, "children[migrate] waits for children[db]: StatefulSet ") && strings.HasSuffix(first, "; children[web] waits for children[migrate]")
 	if !atDatabase && !strings.HasPrefix(first, "children[web] waits for children[migrate]: Job ") { // a database may be ready before the first reconciliation ends
-		t.Errorf("the ready condition said %q, want what waits for what", first)
+		t.Errorf("the ready condition is %q, want the waiting child templates", first)
 	}
 	s.expectWrites(op, since, "create services corner", "create services corner-db", "create statefulsets corner-db", "create jobs corner-migrate-1", "create deployments corner-web")
 	ready, migrated := versionSeen(t, databases, "corner-db", hasReplica), versionSeen(t, migrations, "corner-migrate-1", isComplete)
@@ -66,7 +66,7 @@ func TestWebShopStartsInDependencyOrder(t *testing.T) {
 	expectAfter(t, "the web servers are rolled", versionSeen(t, webs, "corner-web", func(o *unstructured.Unstructured) bool { return o.GetGeneration() > 1 }),
 		"the second Job is complete", versionSeen(t, migrations, "corner-migrate-2", isComplete))
 
-	t.Log("the database is deleted: it comes back, and nothing else is touched")
+	t.Log("database deleted: it is recreated, and nothing else changes")
 	since = mark(t)
 	old := waitFor(t, s.in(statefulSets), "corner-db", func(*unstructured.Unstructured) error { return nil })
 	s.shell("kubectl delete statefulset corner-db --wait=false")

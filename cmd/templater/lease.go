@@ -28,7 +28,7 @@ type leaseFlags struct {
 
 func (f *leaseFlags) add(flags *pflag.FlagSet) {
 	f.tokenFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
-	flags.StringVar(&f.class, "class-name", "", "serve TemplateControllers with this spec.className; if empty, serve those without spec.className. Must be unique per installation")
+	flags.StringVar(&f.class, "class-name", "", "serve TemplateControllers with this spec.className; if empty, serve those without spec.className. Each installation in a cluster needs a different class name")
 	flags.BoolVar(&f.elect, "leader-elect", true, "enable leader election, which is required to run more than one replica; outside a Pod, it is disabled unless --leader-elect-resource-namespace is set")
 	cli.AddNamespace(flags, &f.namespace, "leader-elect-resource-namespace", "", "namespace of the Lease (named templater, or templater-CLASS with --class-name); defaults to the namespace of the Pod ($POD_NAMESPACE, or that of its service account)")
 }

@@ -78,23 +78,23 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var all []*rbac.Rights
+	var all []*rbac.Permissions
 	for _, tc := range set.Controllers {
 		if refused := lint.Refused(tc); len(refused) > 0 {
 			return tc.Located(refused[0].String())
 		}
-		rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
+		permissions, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
 		if err != nil {
 			return fmt.Errorf("%s in %s: %w", v1.Describe(tc.TemplateController.Key()), tc.File, err)
 		}
-		all = append(all, rights)
+		all = append(all, permissions)
 	}
 	if err := f.print(cmd.OutOrStdout(), all); err != nil {
 		return err
 	}
-	for _, rights := range all {
-		for _, note := range rights.Notes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", v1.Describe(rights.Controller), note)
+	for _, permissions := range all {
+		for _, note := range permissions.Notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", v1.Describe(permissions.Controller), note)
 			err = cli.Findings
 		}
 	}
@@ -118,7 +118,7 @@ func (f *rbacFlags) kinds(ctx context.Context, set *manifest.Set) (rbac.Kinds, e
 	return source.Resolver(ctx, declared), nil
 }
 
-func (f *rbacFlags) print(out io.Writer, all []*rbac.Rights) error {
+func (f *rbacFlags) print(out io.Writer, all []*rbac.Permissions) error {
 	if f.output == "json" {
 		text, err := rbac.List(all)
 		if err != nil {

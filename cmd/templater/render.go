@@ -40,10 +40,10 @@ CustomResourceDefinitions in PATH define the scope of kinds and the schema of th
 status.
 
 It reconciles as the operator does, until nothing changes. A child that waits for
-other children is marked with a comment. It is omitted if its template reads them.
---ready treats all children as ready. With --deleted, the parents are deleted
-afterwards, and the objects of spec.finalize are shown. RBAC, API server defaulting
-and admission are not simulated.
+other children is marked with a comment. A child is omitted if its template reads
+the children that it waits for. --ready treats all children as ready. With --deleted,
+the parents are deleted afterwards, and the objects of spec.finalize are shown. RBAC,
+API server defaulting and admission are not simulated.
 
 Template errors are reported on standard error. Exit codes: 0 on success, 1 if a spec
 is rejected or a reconciliation reports errors, 2 on any other error.`,
@@ -162,7 +162,7 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 			}
 			continue
 		}
-		if errors.Is(err, simulate.ErrRestless) {
+		if errors.Is(err, simulate.ErrNotConverging) {
 			result.Errors = append(result.Errors, err.Error())
 		} else if err != nil {
 			return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}

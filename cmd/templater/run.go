@@ -54,7 +54,7 @@ configuration, in this order.`,
 	flags := cmd.Flags()
 	f.cluster.AddServer(flags)
 	cli.AddNumber(flags, &f.workers, "workers", 1, math.MaxInt, "number of parents that are reconciled concurrently")
-	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "maximum number of workers that reconcile parents after a TemplateController is created or changed; also limits the sustained number of concurrent requests per tenant (the service accounts of one namespace); higher values roll out changes faster, but put more load on the API server")
+	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "maximum number of workers that reconcile parents after a TemplateController is created or changed; also limits the sustained number of concurrent requests per tenant (all TemplateControllers whose service account is in the same namespace); higher values roll out changes faster, but put more load on the API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none uses templater's own permissions")

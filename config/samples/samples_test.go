@@ -184,10 +184,10 @@ func TestSimpleDeploymentRendersOnePod(t *testing.T) {
 		spec any
 		want string
 	}{
-		"a string of digits stays a string": {map[string]any{"sleepytime": "120"}, "120"},
-		"nothing set means 0":               {map[string]any{}, "0"},
-		"the whole spec may be missing":     {nil, "0"},
-		"a value cannot become structure":   {map[string]any{"sleepytime": "1\n  hostPID: true"}, "1\n  hostPID: true"},
+		"a string of digits remains a string": {map[string]any{"sleepytime": "120"}, "120"},
+		"nothing set means 0":                 {map[string]any{}, "0"},
+		"the whole spec may be missing":       {nil, "0"},
+		"a value cannot become structure":     {map[string]any{"sleepytime": "1\n  hostPID: true"}, "1\n  hostPID: true"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -106,17 +106,17 @@ func TestRecipeRBACMatchesGeneratedRules(t *testing.T) {
 		for _, crd := range set.CRDs {
 			kinds = append(kinds, crd.Content)
 		}
-		var all []*rbac.Rights
+		var all []*rbac.Permissions
 		notes := 0
 		for _, tc := range set.Controllers {
-			rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{
+			permissions, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{
 				Operator: v1.ServiceAccountRef{Namespace: "templater-system", Name: "templater"},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			notes += len(rights.Notes)
-			all = append(all, rights)
+			notes += len(permissions.Notes)
+			all = append(all, permissions)
 		}
 		want, err := rbac.YAML(all)
 		if err != nil {
@@ -127,7 +127,7 @@ func TestRecipeRBACMatchesGeneratedRules(t *testing.T) {
 		case !found:
 			t.Errorf("rbac.yaml does not begin with what templater rbac prints:\n%s", want)
 		case (more != "") != (notes > 0):
-			t.Errorf("templater rbac has %d notes, and rbac.yaml goes on with %q", notes, more)
+			t.Errorf("templater rbac has %d notes, and rbac.yaml continues with %q", notes, more)
 		}
 	})
 }

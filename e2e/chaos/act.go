@@ -16,90 +16,90 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// act performs an action of a user or a stranger, with retries.
-func (b *bed) act(ctx context.Context, a model.Action) error {
+// act performs an action of a user or another client, with retries.
+func (h *harness) act(ctx context.Context, a model.Action) error {
 	switch a.Verb {
 	case model.SetParent:
-		return b.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
+		return h.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
 	case model.DeleteParent:
 		if a.ID.Kind == "Chain" || a.ID.Kind == "Wide" { // it is deleted with a delay
-			return b.insist(ctx, "delete "+a.ID.String(), func() error { return gone(b.askToDelete(ctx, a)) })
+			return h.insist(ctx, "delete "+a.ID.String(), func() error { return gone(h.askToDelete(ctx, a)) })
 		}
-		return b.deleteParent(ctx, a)
+		return h.deleteParent(ctx, a)
 	case model.OrphanParent:
-		return b.orphanParent(ctx, a.ID)
+		return h.orphanParent(ctx, a.ID)
 	case model.SkipParent:
-		return b.skipParent(ctx, a)
+		return h.skipParent(ctx, a)
 	case model.ReplaceParent:
-		if err := b.deleteParent(ctx, a); err != nil {
+		if err := h.deleteParent(ctx, a); err != nil {
 			return err
 		}
-		return b.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
+		return h.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
 	case model.SetController:
-		return b.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
+		return h.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
 	case model.RemoveController:
-		return b.removeController(ctx, a.Shape)
+		return h.removeController(ctx, a.Shape)
 	case model.ReplaceController:
-		if err := b.removeController(ctx, a.Shape); err != nil {
+		if err := h.removeController(ctx, a.Shape); err != nil {
 			return err
 		}
-		return b.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
+		return h.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
 	case model.WipeController:
-		return b.wipeController(ctx, a.Shape)
+		return h.wipeController(ctx, a.Shape)
 	case model.UnserveKind:
-		return b.unserve(ctx, a)
+		return h.unserve(ctx, a)
 	case model.ReplaceKind:
-		if err := b.remove(ctx, b.client.Resource(definitions), model.Plural(a.ID.Kind)+"."+model.Group, metav1.DeletePropagationBackground); err != nil {
+		if err := h.remove(ctx, h.client.Resource(definitions), model.Plural(a.ID.Kind)+"."+model.Group, metav1.DeletePropagationBackground); err != nil {
 			return err
 		}
-		return b.define(ctx, a.ID.Kind)
+		return h.define(ctx, a.ID.Kind)
 	case model.MoveEngines:
-		return b.moveEngines(ctx, a.Parents)
+		return h.moveEngines(ctx, a.Parents)
 	case model.SetSource:
-		return b.apply(ctx, childResource("configmaps"), a.Source.Manifest(a.Child))
+		return h.apply(ctx, childResource("configmaps"), a.Source.Manifest(a.Child))
 	case model.DeleteSource:
-		return b.remove(ctx, b.children(a.Child), a.Child.Name, metav1.DeletePropagationBackground)
+		return h.remove(ctx, h.children(a.Child), a.Child.Name, metav1.DeletePropagationBackground)
 	case model.SetPod:
-		return b.setPod(ctx, a)
+		return h.setPod(ctx, a)
 	case model.DeletePod:
-		return b.deletePod(ctx, a.Child)
+		return h.deletePod(ctx, a.Child)
 	case model.RemoveParts:
-		return b.remove(ctx, b.client.Resource(definitions), model.Plural(model.PartKind)+"."+model.Group, metav1.DeletePropagationBackground)
+		return h.remove(ctx, h.client.Resource(definitions), model.Plural(model.PartKind)+"."+model.Group, metav1.DeletePropagationBackground)
 	case model.DefineParts:
-		return b.define(ctx, model.PartKind)
+		return h.define(ctx, model.PartKind)
 	case model.OpenNamespace, model.CloseNamespace:
-		return b.setNamespace(ctx, a.Namespace, a.Verb == model.OpenNamespace)
+		return h.setNamespace(ctx, a.Namespace, a.Verb == model.OpenNamespace)
 	case model.PutForeign:
-		return b.putForeign(ctx, a)
+		return h.putForeign(ctx, a)
 	case model.RemoveForeign:
-		return b.removeForeign(ctx, a.Child)
+		return h.removeForeign(ctx, a.Child)
 	case model.SpoilStatus, model.StripStatus, model.NoteStatus:
-		return b.writeStatus(ctx, a)
+		return h.writeStatus(ctx, a)
 	default:
-		return b.disturb(ctx, a)
+		return h.disturb(ctx, a)
 	}
 }
 
 // moveEngines applies many parents, several at a time.
-func (b *bed) moveEngines(ctx context.Context, parents map[model.ParentID]model.Parent) error {
+func (h *harness) moveEngines(ctx context.Context, parents map[model.ParentID]model.Parent) error {
 	var some errgroup.Group
 	some.SetLimit(8)
 	for id, parent := range parents {
-		some.Go(func() error { return b.apply(ctx, resourceOf(id.Kind), parent.Manifest(id)) })
+		some.Go(func() error { return h.apply(ctx, resourceOf(id.Kind), parent.Manifest(id)) })
 	}
 	return some.Wait()
 }
 
 // deleteParent deletes a parent, in the foreground if Hard is set. Then its children are deleted first, and the parent
 // remains for a while.
-func (b *bed) deleteParent(ctx context.Context, a model.Action) error {
-	return b.remove(ctx, b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace), a.ID.Name, propagation(a))
+func (h *harness) deleteParent(ctx context.Context, a model.Action) error {
+	return h.remove(ctx, h.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace), a.ID.Name, propagation(a))
 }
 
 // askToDelete deletes a parent without waiting until it is gone.
-func (b *bed) askToDelete(ctx context.Context, a model.Action) error {
+func (h *harness) askToDelete(ctx context.Context, a model.Action) error {
 	how := propagation(a)
-	return b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Delete(ctx, a.ID.Name, metav1.DeleteOptions{PropagationPolicy: &how})
+	return h.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Delete(ctx, a.ID.Name, metav1.DeleteOptions{PropagationPolicy: &how})
 }
 
 func propagation(a model.Action) metav1.DeletionPropagation {
@@ -111,9 +111,9 @@ func propagation(a model.Action) metav1.DeletionPropagation {
 
 // removeController deletes a TemplateController. If its children are to be deleted with it, it waits until the operator
 // has observed that.
-func (b *bed) removeController(ctx context.Context, name string) error {
-	in := b.client.Resource(controllers)
-	err := b.insist(ctx, "await the finalizer of "+name, func() error {
+func (h *harness) removeController(ctx context.Context, name string) error {
+	in := h.client.Resource(controllers)
+	err := h.insist(ctx, "await the finalizer of "+name, func() error {
 		o, err := in.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return gone(err)
@@ -128,15 +128,15 @@ func (b *bed) removeController(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return b.remove(ctx, in, name, metav1.DeletePropagationBackground)
+	return h.remove(ctx, in, name, metav1.DeletePropagationBackground)
 }
 
 var errUnseen = errors.New("not observed yet")
 
 // remove deletes an object and returns once it is gone.
-func (b *bed) remove(ctx context.Context, in dynamic.ResourceInterface, name string, propagation metav1.DeletionPropagation) error {
+func (h *harness) remove(ctx context.Context, in dynamic.ResourceInterface, name string, propagation metav1.DeletionPropagation) error {
 	asked := false
-	return b.insistFor(ctx, b.patience()+settleLimit, "delete "+name, func() error { // the garbage collector may have to act first
+	return h.insistFor(ctx, h.patience()+settleLimit, "delete "+name, func() error { // the garbage collector may have to act first
 
 		if !asked {
 			if err := in.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &propagation}); err != nil {
@@ -167,7 +167,7 @@ func await(ctx context.Context, limit time.Duration, check func() error) error {
 	defer cancel()
 	err := poll.Until(ctx, 200*time.Millisecond, check)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("not right after %s: %w", limit, err)
+		return fmt.Errorf("not converged after %s: %w", limit, err)
 	}
 	return err
 }

@@ -26,14 +26,14 @@ type found struct {
 }
 
 // look reads everything from the API server.
-func (b *bed) look(ctx context.Context) (*found, error) {
+func (h *harness) look(ctx context.Context) (*found, error) {
 	f := &found{
 		children:    map[model.ChildID]*unstructured.Unstructured{},
 		parents:     map[model.ParentID]*unstructured.Unstructured{},
 		controllers: map[string]*unstructured.Unstructured{},
 	}
 	list := func(r schema.GroupVersionResource, namespace string, file func(*unstructured.Unstructured)) error {
-		all, err := b.client.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		all, err := h.client.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if r.Resource == "parts" && apierrors.IsNotFound(err) {
 			return nil // the kind is not served at the moment
 		}
@@ -102,7 +102,7 @@ func (c *checker) compare() error {
 	desired := c.desired()
 	for _, id := range c.world.ParentIDs() {
 		if c.parents[id] == nil {
-			c.fault("%s is not there", id)
+			c.fault("%s does not exist", id)
 		}
 	}
 	for id, parent := range c.parents {
@@ -111,14 +111,14 @@ func (c *checker) compare() error {
 	for id, there := range c.foreign {
 		o := c.children[id]
 		if o == nil || o.GetUID() != there.uid || o.GetResourceVersion() != there.version {
-			c.fault("%s belongs to a stranger and was changed: %s", id, show(o))
+			c.fault("foreign object %s was changed: %s", id, show(o))
 		}
 	}
 	for id, child := range desired {
 		c.child(child, id, c.children[id])
 	}
 	c.remembered()
-	c.discreet()
+	c.checkNoSecrets()
 	for id, o := range c.children {
 		_, wanted := desired[id]
 		if _, foreign := c.foreign[id]; !wanted && !foreign {
@@ -203,7 +203,7 @@ func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unst
 			break
 		}
 		if got := data(o); !maps.Equal(got, want.Data) {
-			c.fault("%s holds %q, want %q", id, got, want.Data)
+			c.fault("%s has the data %q, want %q", id, got, want.Data)
 		}
 	default: // it may be outdated
 	}
@@ -224,7 +224,7 @@ func bound(o *unstructured.Unstructured, want model.Child, parent *unstructured.
 	return len(refs) == 1 && refs[0].UID == parent.GetUID() && refs[0].Controller != nil && *refs[0].Controller && refs[0].Kind == want.Parent.Kind
 }
 
-// data returns the object's data without additions by strangers.
+// data returns the object's data without additions by other clients.
 func data(o *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	held, _, _ := unstructured.NestedStringMap(o.Object, "data")
@@ -236,7 +236,7 @@ func data(o *unstructured.Unstructured) map[string]string {
 			}
 			value = string(decoded)
 		}
-		if key != strangerKey {
+		if key != foreignKey {
 			out[key] = value
 		}
 	}
@@ -245,7 +245,7 @@ func data(o *unstructured.Unstructured) map[string]string {
 
 // extra checks an object that the model does not know. It is accepted if its TemplateController is inactive; if the
 // TemplateController does not watch its kind and its parent is missing or in another namespace (only the garbage
-// collector may delete it, which loses some); if pruning is off or blocked by a stranger's object; if a predecessor
+// collector may delete it, which loses some); if pruning is off or blocked by a foreign object; if a predecessor
 // created it and the TemplateController has created no object of its kind; and if its label was changed before it was
 // pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
 // its parent. Without a parent, it is also accepted if the annotation with its parent was changed.
@@ -265,7 +265,7 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	if parent != nil && c.unpruned(id, o, shape, *parent) {
 		return
 	}
-	c.fault("%s should not be there: %s", id, show(o))
+	c.fault("unexpected %s: %s", id, show(o))
 }
 
 // unpruned reports whether an object may still be there although its parent exists and does not want it.
@@ -287,7 +287,7 @@ func applied(o *unstructured.Unstructured, shape string) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "templater/"+shape })
 }
 
-// hidden reports whether a stranger has changed the annotation that names the parent. While the parent exists, that is
+// hidden reports whether another client has changed the annotation that names the parent. While the parent exists, that is
 // repaired.
 func hidden(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()["templater.dev/parent"] == forgedParent

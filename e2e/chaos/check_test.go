@@ -134,50 +134,50 @@ func (c *checker) outlived(name string) {
 	c.children[model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: name}] = o
 }
 
-// stranger adds a stranger's object.
-func (c *checker) stranger(id model.ChildID) *unstructured.Unstructured {
+// foreignObject adds a foreign object.
+func (c *checker) foreignObject(id model.ChildID) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
-	o.SetUID("stranger")
+	o.SetUID("other-client")
 	o.SetResourceVersion("7")
-	c.children[id], c.foreign[id] = o, mark{"stranger", "7", ""}
+	c.children[id], c.foreign[id] = o, mark{"other-client", "7", ""}
 	return o
 }
 
-func TestCompare(t *testing.T) {
+func TestCompareDetectsDifferences(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*checker)
 		want   string // part of the error; empty = none
 	}{
-		"all is right":               {func(*checker) {}, ""},
-		"a child is missing":         {func(c *checker) { delete(c.children, reportMap) }, "report-p is missing"},
-		"a child is being deleted":   {func(c *checker) { now := metav1.Now(); c.children[reportMap].SetDeletionTimestamp(&now) }, "report-p is missing"},
-		"a child has other data":     {func(c *checker) { _ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "text") }, `report-p holds`},
-		"a child has a key too many": {func(c *checker) { _ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "old") }, `report-p holds`},
-		"a key that a stranger added": {func(c *checker) {
-			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", strangerKey)
+		"state matches the model":       {func(*checker) {}, ""},
+		"a child is missing":            {func(c *checker) { delete(c.children, reportMap) }, "report-p is missing"},
+		"a child is being deleted":      {func(c *checker) { now := metav1.Now(); c.children[reportMap].SetDeletionTimestamp(&now) }, "report-p is missing"},
+		"a child has other data":        {func(c *checker) { _ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "text") }, `report-p has the data`},
+		"a child has an additional key": {func(c *checker) { _ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "old") }, `report-p has the data`},
+		"a child has a key of another client": {func(c *checker) {
+			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", foreignKey)
 		}, ""},
-		"a child has lost its label":    {func(c *checker) { c.children[reportMap].SetLabels(nil) }, "has the labels"},
-		"a child is of an older parent": {func(c *checker) { c.parents[aReport].SetUID("newer-uid") }, "is not owned by"},
-		"there is an orphan": {func(c *checker) {
+		"a child has lost its label":               {func(c *checker) { c.children[reportMap].SetLabels(nil) }, "has the labels"},
+		"a child has the UID of an earlier parent": {func(c *checker) { c.parents[aReport].SetUID("newer-uid") }, "is not owned by"},
+		"an orphan exists": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()
 			c.children[manyMore].SetOwnerReferences([]metav1.OwnerReference{{UID: "gone"}})
-		}, "many-p-1 should not be there"},
+		}, "unexpected configmaps chaos-a/many-p-1"},
 		"older data under CreateOnly": {func(c *checker) {
 			c.change(model.Report, func(m *model.Controller) { m.Strategy = "CreateOnly" })
 			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "text")
 		}, ""},
-		"a child stays under prunePolicy Orphan": {func(c *checker) {
+		"a child is kept under prunePolicy Orphan": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap]
 			c.change(model.Many, func(m *model.Controller) { m.Unpruned = true })
 			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
 		}, ""},
-		"another TemplateController made it, of a kind that this one makes nothing of": {func(c *checker) {
+		"a child of a replaced TemplateController, of a kind that the new one does not render": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap]
 			c.world.Parents[aMany] = model.Parent{Text: "t"}
 			c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: model.Many, Controller: c.world.Controllers[model.Many]})
 			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
 		}, ""},
-		"the garbage collector has lost an orphan of a kind that the TemplateController does not watch": {func(c *checker) {
+		"the garbage collector lost an orphan of a kind that is not watched": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()
 			c.children[manyMore].SetOwnerReferences([]metav1.OwnerReference{{UID: "gone"}})
 			c.children[manyMore].SetLabels(map[string]string{"templater.dev/controller": "many", "templater.dev/parent-uid": "gone"})
@@ -186,7 +186,7 @@ func TestCompare(t *testing.T) {
 			delete(c.children, manyMap)
 			c.sets(model.Many, "children", map[string]any{"total": int64(1), "ready": int64(1)})
 		}, ""},
-		"the status shows what stays under prunePolicy Orphan": {func(c *checker) {
+		"the status includes children kept under prunePolicy Orphan": {func(c *checker) {
 			extra := c.children[reportMap].DeepCopy()
 			extra.SetName("report-p-extra")
 			c.children[model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "report-p-extra"}] = extra
@@ -195,138 +195,138 @@ func TestCompare(t *testing.T) {
 			status["total"], status["names"] = int64(2), []any{"report-p", "report-p-extra"}
 			c.sets(model.Report, "children", map[string]any{"total": int64(3), "ready": int64(3)})
 		}, ""},
-		"a child should go under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "many-p-1 should not be there"},
-		"a child whose label was stolen may stay": {func(c *checker) {
+		"a child should be pruned under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "unexpected configmaps chaos-a/many-p-1"},
+		"a child without its label can be kept": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()
 			c.children[manyMore].SetLabels(nil)
 		}, ""},
-		"a suspended controller has done nothing": {func(c *checker) {
+		"a suspended TemplateController did nothing": {func(c *checker) {
 			c.change(model.Report, func(m *model.Controller) { m.Suspended = true })
 			c.controllers[model.Report].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "Suspended")}
 			delete(c.children, reportMap)
 		}, ""},
-		"a stranger's object is untouched, and its place taken": {func(c *checker) {
-			c.stranger(reportMap)
+		"a foreign object is unchanged and conflicts with a child": {func(c *checker) {
+			c.foreignObject(reportMap)
 			c.parents[aReport].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
 			c.sets(model.Report, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
 		}, ""},
-		"a rollout halts where a stranger is in the way": {func(c *checker) {
+		"a rollout stops at a conflict": {func(c *checker) {
 			c.world.Parents[aMany] = model.Parent{Text: "t", Count: 2}
 			c.children[manyMore] = c.children[manyMap].DeepCopy() // its index is that of the other one
-			c.stranger(manyMap)
+			c.foreignObject(manyMap)
 			c.change(model.Many, func(m *model.Controller) { m.Rolls = true })
 			c.parents[aMany].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
 			c.sets(model.Many, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
 		}, ""},
-		"a stranger's object was changed": {func(c *checker) { c.stranger(manyMore).SetResourceVersion("8") }, "belongs to a stranger and was changed"},
-		"a stranger's object is gone":     {func(c *checker) { c.stranger(manyMore); delete(c.children, manyMore) }, "belongs to a stranger and was changed: there is nothing"},
-		"the status is old": {func(c *checker) {
+		"a foreign object was changed": {func(c *checker) { c.foreignObject(manyMore).SetResourceVersion("8") }, "was changed"},
+		"a foreign object was deleted": {func(c *checker) { c.foreignObject(manyMore); delete(c.children, manyMore) }, "was changed: there is nothing"},
+		"the status is outdated": {func(c *checker) {
 			_ = unstructured.SetNestedField(c.parents[aReport].Object, "old", "status", "text")
 		}, "the status of Report chaos-a/p is"},
-		"the condition is of an older generation": {func(c *checker) { c.parents[aMany].SetGeneration(2) }, "condition Ready of Many chaos-a/p, generation 2"},
-		"a child was made anew without need":      {func(c *checker) { c.remembers(reportMap, "uid-before") }, "report-p should have stayed what it was"},
-		"a child was made anew for a good reason": {func(c *checker) { c.remembers(reportMap, "uid-before"); c.round = &model.Round{} }, ""},
-		"what is kept after its parent stays":     {func(c *checker) { c.outlived(keptMap.Name + "0"); c.before = c.remember() }, ""},
-		"what is kept after its parent has gone": {func(c *checker) {
+		"the condition is of an older generation":      {func(c *checker) { c.parents[aMany].SetGeneration(2) }, "condition Ready of Many chaos-a/p, generation 2"},
+		"a child was recreated unnecessarily":          {func(c *checker) { c.remembers(reportMap, "uid-before") }, "report-p was replaced or deleted"},
+		"a child was recreated for a reason":           {func(c *checker) { c.remembers(reportMap, "uid-before"); c.round = &model.Round{} }, ""},
+		"a child is kept after its parent was deleted": {func(c *checker) { c.outlived(keptMap.Name + "0"); c.before = c.remember() }, ""},
+		"a child is missing after its parent was deleted": {func(c *checker) {
 			c.outlived(keptMap.Name + "0")
 			c.before = c.remember()
 			delete(c.children, model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: keptMap.Name + "0"})
-		}, "should have stayed what it was"},
-		"what is kept after its parent went with its TemplateController": {func(c *checker) {
+		}, "was replaced or deleted"},
+		"a child was deleted with its TemplateController": {func(c *checker) {
 			c.outlived(keptMap.Name + "0")
 			c.before, c.round = c.remember(), &model.Round{Purged: map[string]bool{model.Report: true}}
 			delete(c.children, model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: keptMap.Name + "0"})
 		}, ""},
-		"what is to outlive its parent has an owner": {func(c *checker) {
+		"a child with deletionPolicy Orphan has an owner": {func(c *checker) {
 			c.change(model.Report, func(m *model.Controller) { m.Keep = true })
 		}, "kept-uid-Repo is not owned by"},
-		"a TemplateController is deleted, and its children stay": {func(c *checker) {
+		"a TemplateController is deleted, and its children are kept": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Absent = true })
 			delete(c.controllers, model.Many)
 		}, ""},
 		"a TemplateController is deleted, and its children should be, too": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge = true, true })
 			delete(c.controllers, model.Many)
-		}, "many-p-0 should not be there"},
-		"a TemplateController is deleted, and its protected children stay": {func(c *checker) {
+		}, "unexpected configmaps chaos-a/many-p-0"},
+		"a TemplateController is deleted, and its protected children are kept": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Unpruned = true, true, true })
 			delete(c.controllers, model.Many)
 			delete(c.children, model.ChildID{Resource: "secrets", Namespace: "chaos-a", Name: "many-p"})
 		}, ""},
-		"a TemplateController is still there": {func(c *checker) {
+		"a TemplateController was not deleted": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Absent = true })
-		}, "TemplateController many is there"},
-		"a broken TemplateController should say so": {func(c *checker) {
+		}, "TemplateController many exists"},
+		"an invalid TemplateController has no Accepted condition": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Broken = true })
 		}, "TemplateController /many has no condition Accepted"},
-		"a name is given twice": {func(c *checker) {
+		"duplicate name": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Extra = model.Double })
 		}, "want False InvalidChild"},
-		"a name is given twice, after a kind that is not there": {func(c *checker) {
+		"duplicate name after an unserved kind": {func(c *checker) {
 			c.change(model.Whole, func(m *model.Controller) { m.Extra, m.Swapped = model.Double, true })
 			c.world.NoParts = true
 			c.whole("ChildKindNotFound")
 		}, ""},
-		"a name is given twice, before a kind that is not there": {func(c *checker) {
+		"duplicate name before an unserved kind": {func(c *checker) {
 			c.change(model.Whole, func(m *model.Controller) { m.Extra = model.Double })
 			c.world.NoParts = true
 			c.whole("ChildKindNotFound")
 		}, "want False InvalidChild"},
-		"an entry that is gone has said that the object stays": {func(c *checker) {
+		"a removed child template had prunePolicy Orphan": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()
 			c.children[manyMore].SetLabels(map[string]string{"templater.dev/controller": "many", "templater.dev/child": "gone"})
 			c.children[manyMore].SetAnnotations(map[string]string{"templater.dev/prune": "Orphan"})
 		}, ""},
-		"a condition tells what is in a parent": {func(c *checker) {
+		"a condition contains data of a parent": {func(c *checker) {
 			c.parents[aMany].Object["status"] = map[string]any{"conditions": append(ready("Ready", "True", "Ready"), ready("Other", "not hush", "")...)}
-		}, "the condition Other of a Many holds"},
-		"a TemplateController is deleted, and somebody's copy of a child stays": {func(c *checker) {
+		}, "the condition Other of a Many contains data"},
+		"a TemplateController is deleted, and a copy of a child by another client is kept": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Unpruned = true, true, true })
 			delete(c.controllers, model.Many)
 			c.children[model.ChildID{Resource: "secrets", Namespace: "chaos-a", Name: "many-p"}].SetManagedFields(nil)
 		}, ""},
-		"what the server refuses is told": {func(c *checker) {
+		"a rejected write is not reported": {func(c *checker) {
 			c.world.Parents[aMany] = model.Parent{Text: "t", Count: 1, Bad: model.BadLabel}
 		}, "want False"},
-		"a stranger's note in a status is gone": {func(c *checker) {
+		"a condition of another client is missing": {func(c *checker) {
 			c.notes = map[model.ParentID]note{aReport: {"uid-Report", "n"}}
-		}, "has no condition Strange"},
-		"a stranger's note in a status has stayed": {func(c *checker) {
+		}, "has no condition Foreign"},
+		"a condition of another client is kept": {func(c *checker) {
 			c.notes = map[model.ParentID]note{aReport: {"uid-Report", "n"}}
 			c.parents[aReport].Object["status"].(map[string]any)[model.NoteField] = "n"
-			c.parents[aReport].Object["status"].(map[string]any)["conditions"] = append(ready("Ready", "True", "Ready"), ready(model.StrangeCondition, "True", "")...)
+			c.parents[aReport].Object["status"].(map[string]any)["conditions"] = append(ready("Ready", "True", "Ready"), ready(model.ForeignCondition, "True", "")...)
 		}, ""},
-		"a note in the status of an earlier parent": {func(c *checker) {
+		"a condition in the status of an earlier parent": {func(c *checker) {
 			c.notes = map[model.ParentID]note{aReport: {"uid-before", "n"}}
 		}, ""},
-		"what is slow does not count": {func(c *checker) {
+		"a blocked TemplateController is ignored": {func(c *checker) {
 			c.beside = model.Many
 			delete(c.children, manyMap)
 			delete(c.parents[aMany].Object, "status")
 		}, ""},
-		"what is beside it counts": {func(c *checker) { c.beside = model.Many; delete(c.children, reportMap) }, "report-p is missing"},
-		"there is no condition":    {func(c *checker) { delete(c.parents[aMany].Object, "status") }, "Many chaos-a/p has no condition Ready"},
+		"other TemplateControllers are checked": {func(c *checker) { c.beside = model.Many; delete(c.children, reportMap) }, "report-p is missing"},
+		"no condition":                          {func(c *checker) { delete(c.parents[aMany].Object, "status") }, "Many chaos-a/p has no condition Ready"},
 		"a count is wrong": {func(c *checker) {
 			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
 		}, "TemplateController many counts 3 parents total, want 1"},
 		"a parent counts as ready too late": {func(c *checker) {
 			c.sets(model.Many, "parents", map[string]any{"total": int64(1)})
 		}, "TemplateController many counts 0 parents ready, want 1"},
-		"children are counted that are not there": {func(c *checker) {
+		"missing children are counted": {func(c *checker) {
 			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(2)})
 		}, "TemplateController many counts 3 children total, want 2"},
 		"children count as ready too late": {func(c *checker) {
 			c.sets(model.Many, "children", map[string]any{"total": int64(2), "ready": int64(1)})
 		}, "TemplateController many counts 1 children ready, want 2"},
-		"a count is wrong, and it is too early to say so": {func(c *checker) {
+		"a count is wrong, but not final yet": {func(c *checker) {
 			c.counts = false
 			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
 		}, ""},
-		"Events are still left out":          {func(c *checker) { c.says("EventsWritable") }, "condition EventsWritable of TemplateController many is"},
-		"statuses are still not written":     {func(c *checker) { c.says("StatusWritable") }, "condition StatusWritable of TemplateController /many, generation 1, is"},
-		"it is too early to say that all is": {func(c *checker) { c.says("EventsWritable"); c.rested = false }, ""},
-		"a parent is gone":                   {func(c *checker) { delete(c.parents, aMany) }, "Many chaos-a/p is not there"},
-		"a TemplateController is deleted":    {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many is not there"},
+		"Events are still not written":                        {func(c *checker) { c.says("EventsWritable") }, "condition EventsWritable of TemplateController many is"},
+		"statuses are still not written":                      {func(c *checker) { c.says("StatusWritable") }, "condition StatusWritable of TemplateController /many, generation 1, is"},
+		"Events are not written, but the round has not ended": {func(c *checker) { c.says("EventsWritable"); c.rested = false }, ""},
+		"a parent is missing":                                 {func(c *checker) { delete(c.parents, aMany) }, "Many chaos-a/p does not exist"},
+		"a TemplateController is missing":                     {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many does not exist"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := rightChecker()
@@ -342,7 +342,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestFlags(t *testing.T) {
+func TestInvalidFlagsAreRejected(t *testing.T) {
 	for args, want := range map[string]string{
 		"--without=kill":     `--without "kill": choose from`,
 		"--time=0s":          "--time, --longest-fault: give a duration above 0",

@@ -15,54 +15,54 @@ import (
 )
 
 // define creates the CRD of a kind and waits until it is served.
-func (b *bed) define(ctx context.Context, kind string) error {
-	if err := b.apply(ctx, definitions, model.Definition(kind)); err != nil {
+func (h *harness) define(ctx context.Context, kind string) error {
+	if err := h.apply(ctx, definitions, model.Definition(kind)); err != nil {
 		return err
 	}
 	name := model.Plural(kind) + "." + model.Group
-	stuck, err := b.stuck(ctx, name)
+	stuck, err := h.stuck(ctx, name)
 	if err != nil {
 		return err
 	}
 	if stuck {
-		if err := b.remove(ctx, b.client.Resource(definitions), name, metav1.DeletePropagationBackground); err != nil {
+		if err := h.remove(ctx, h.client.Resource(definitions), name, metav1.DeletePropagationBackground); err != nil {
 			return err
 		}
-		return b.define(ctx, kind)
+		return h.define(ctx, kind)
 	}
-	return b.served(ctx, resourceOf(kind))
+	return h.served(ctx, resourceOf(kind))
 }
 
 // unserve makes the API server not serve a kind for a while, like an aggregated API that is temporarily unavailable.
 // Its objects are kept.
-func (b *bed) unserve(ctx context.Context, a model.Action) error {
+func (h *harness) unserve(ctx context.Context, a model.Action) error {
 	definition := model.Definition(a.ID.Kind)
 	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
 	versions[0].(map[string]any)["served"] = false
 	if err := unstructured.SetNestedSlice(definition, versions, "spec", "versions"); err != nil {
 		return err
 	}
-	if err := b.apply(ctx, definitions, definition); err != nil {
+	if err := h.apply(ctx, definitions, definition); err != nil {
 		return err
 	}
 	if err := pause(ctx, a.For/2); err != nil {
 		return err
 	}
 	if a.Hard {
-		if err := errors.Join(b.operators.end(0, syscall.SIGKILL), b.operators.start()); err != nil {
+		if err := errors.Join(h.operators.end(0, syscall.SIGKILL), h.operators.start()); err != nil {
 			return err
 		}
 	}
-	return errors.Join(pause(ctx, a.For/2), b.define(ctx, a.ID.Kind))
+	return errors.Join(pause(ctx, a.For/2), h.define(ctx, a.ID.Kind))
 }
 
 // stuck reports whether a CRD will never be served: kube-apiserver forgets it if it is killed after accepting the
 // names.
-func (b *bed) stuck(ctx context.Context, name string) (stuck bool, err error) {
+func (h *harness) stuck(ctx context.Context, name string) (stuck bool, err error) {
 	const enough = 10 * time.Second // of an available API server, which usually takes less than a second
 	var since time.Time
-	err = b.insist(ctx, "establish "+name, func() error {
-		definition, err := b.client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+	err = h.insist(ctx, "establish "+name, func() error {
+		definition, err := h.client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			since = time.Time{}
 			return err
@@ -87,9 +87,9 @@ func established(definition *unstructured.Unstructured) bool {
 	})
 }
 
-func (b *bed) served(ctx context.Context, resource schema.GroupVersionResource) error {
-	return b.insist(ctx, "list "+resource.Resource, func() error {
-		_, err := b.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+func (h *harness) served(ctx context.Context, resource schema.GroupVersionResource) error {
+	return h.insist(ctx, "list "+resource.Resource, func() error {
+		_, err := h.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 }

@@ -96,30 +96,30 @@ const node = "node1"
 
 // moveKubelet directs the API server to our kubelet. The node also needs a Hostname address: after the API server was
 // down, kwok recreates the node's status, and keeps the addresses only if both exist.
-func (b *bed) moveKubelet(ctx context.Context) error {
-	status := fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %[1]q}, {"type": "Hostname", "address": %[1]q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %[2]d}}}}`, loopback[0], b.kubelet.port)
-	return b.insist(ctx, "have the API server ask for logs", func() error {
-		_, err := b.client.Resource(nodes).Patch(ctx, node, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+func (h *harness) moveKubelet(ctx context.Context) error {
+	status := fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %[1]q}, {"type": "Hostname", "address": %[1]q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %[2]d}}}}`, loopback[0], h.kubelet.port)
+	return h.insist(ctx, "have the API server ask for logs", func() error {
+		_, err := h.client.Resource(nodes).Patch(ctx, node, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
 		return err
 	})
 }
 
 // setPod runs a Pod with that log, replacing an earlier one of that name.
-func (b *bed) setPod(ctx context.Context, a model.Action) error {
-	if err := b.deletePod(ctx, a.Child); err != nil {
+func (h *harness) setPod(ctx context.Context, a model.Action) error {
+	if err := h.deletePod(ctx, a.Child); err != nil {
 		return err
 	}
-	b.kubelet.set(a.Child, a.Text)
+	h.kubelet.set(a.Child, a.Text)
 	pod := model.Pod(a.Child, node)
-	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnplayedLabel) // the object has labels
-	if err := b.apply(ctx, pods, pod); err != nil {
+	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnmanagedLabel) // the object has labels
+	if err := h.apply(ctx, pods, pod); err != nil {
 		return err
 	}
-	return b.runPod(ctx, a.Child)
+	return h.runPod(ctx, a.Child)
 }
 
 // runPod sets a Pod's status to running.
-func (b *bed) runPod(ctx context.Context, id model.ChildID) error {
+func (h *harness) runPod(ctx context.Context, id model.ChildID) error {
 	status, err := json.Marshal(map[string]any{"status": map[string]any{
 		"phase": "Running", "podIP": "10.128.255.255",
 		"conditions":        []any{map[string]any{"type": "Ready", "status": "True"}},
@@ -128,12 +128,12 @@ func (b *bed) runPod(ctx context.Context, id model.ChildID) error {
 	if err != nil {
 		return err
 	}
-	return b.insist(ctx, "run pod "+id.String(), func() error {
-		_, err := b.client.Resource(pods).Namespace(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
+	return h.insist(ctx, "run pod "+id.String(), func() error {
+		_, err := h.client.Resource(pods).Namespace(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
 		return err
 	})
 }
 
-func (b *bed) deletePod(ctx context.Context, id model.ChildID) error {
-	return b.remove(ctx, b.client.Resource(pods).Namespace(id.Namespace), id.Name, metav1.DeletePropagationBackground)
+func (h *harness) deletePod(ctx context.Context, id model.ChildID) error {
+	return h.remove(ctx, h.client.Resource(pods).Namespace(id.Namespace), id.Name, metav1.DeletePropagationBackground)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-func TestKubelet(t *testing.T) {
+func TestKubeletServesLogsUnlessFailing(t *testing.T) {
 	k := &kubelet{logs: map[string]string{}}
 	k.set(model.PodID("chaos-a", 1), "a: b")
 	ask := func(why, name string, code int, text string) {
@@ -20,12 +20,12 @@ func TestKubelet(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", why, recorder.Code, recorder.Body, code, text)
 		}
 	}
-	ask("a Pod that has written", "pod-1", http.StatusOK, "a: b")
-	ask("one that has not", "pod-2", http.StatusOK, "")
+	ask("a Pod with a log", "pod-1", http.StatusOK, "a: b")
+	ask("a Pod without a log", "pod-2", http.StatusOK, "")
 	one, other := k.fail(), k.fail()
 	one()
 	one()
-	ask("it is broken", "pod-1", http.StatusInternalServerError, "")
+	ask("failing", "pod-1", http.StatusInternalServerError, "")
 	other()
-	ask("it is mended", "pod-1", http.StatusOK, "a: b")
+	ask("repaired", "pod-1", http.StatusOK, "a: b")
 }

@@ -32,7 +32,7 @@ func newLog(path, secret string) *watchedLog {
 		"panic: ":                   "an operator has panicked",
 		"fatal error: ":             "an operator has crashed",
 		"WARNING: DATA RACE":        "the race detector has found something",
-		secret:                      "it holds what is in parents and children",
+		secret:                      "it contains data of parents or children",
 	}}
 }
 
@@ -64,43 +64,43 @@ func (l *watchedLog) check() error {
 var events = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 
 // leaks searches Events and metrics for the secret. The checker checks conditions, and the log is checked all the time.
-func (b *bed) leaks(ctx context.Context) error {
-	list, err := b.client.Resource(events).List(ctx, metav1.ListOptions{})
+func (h *harness) leaks(ctx context.Context) error {
+	list, err := h.client.Resource(events).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for i := range list.Items {
-		if holds(list.Items[i].Object, b.secret) {
+		if holds(list.Items[i].Object, h.secret) {
 			kind, _, _ := unstructured.NestedString(list.Items[i].Object, "involvedObject", "kind")
 			reason, _, _ := unstructured.NestedString(list.Items[i].Object, "reason")
-			errs = append(errs, fmt.Errorf("an Event about a %s, reason %s, holds what is in parents and children", kind, reason))
+			errs = append(errs, fmt.Errorf("an Event about a %s, reason %s, contains data of parents or children", kind, reason))
 		}
 	}
-	for _, address := range b.operators.metrics {
-		errs = append(errs, b.metrics(ctx, address))
+	for _, address := range h.operators.metrics {
+		errs = append(errs, h.metrics(ctx, address))
 	}
 	return errors.Join(errs...)
 }
 
 // metrics checks the metrics of one replica.
-func (b *bed) metrics(ctx context.Context, address string) error {
+func (h *harness) metrics(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
 		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask for metrics: %w", err)
+		return fmt.Errorf("get metrics: %w", err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	switch {
 	case err != nil:
-		return fmt.Errorf("ask for metrics: %w", err)
+		return fmt.Errorf("get metrics: %w", err)
 	case response.StatusCode != http.StatusOK || !bytes.Contains(text, []byte("templater_")):
-		return fmt.Errorf("ask for metrics: answer %s without them", response.Status)
-	case bytes.Contains(text, []byte(b.secret)):
+		return fmt.Errorf("get metrics: response %s without metrics", response.Status)
+	case bytes.Contains(text, []byte(h.secret)):
 		return errors.New("metrics hold what is in parents and children")
 	}
 	return nil

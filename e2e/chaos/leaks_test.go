@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWatchedLog(t *testing.T) {
+func TestLogWatcherDetectsLeaksAndDataRaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	write := func(text string) {
 		t.Helper()
@@ -22,14 +22,14 @@ func TestWatchedLog(t *testing.T) {
 	}
 	l := newLog(path, "hush1234")
 	if l.check() == nil {
-		t.Error("a log that is not there is in order")
+		t.Error("no error for a missing log")
 	}
 	write("all is well, hush1")
 	if err := l.check(); err != nil {
 		t.Error(err)
 	}
 	write("234, and so on")
-	want := "it holds what is in parents and children, see the operator's log before byte 21"
+	want := "it contains data of parents or children, see the operator's log before byte 21"
 	for range 2 {
 		if err := l.check(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -38,6 +38,6 @@ func TestWatchedLog(t *testing.T) {
 	race := newLog(path, "another")
 	write(strings.Repeat("x", 1000) + "WARNING: DATA RACE")
 	if err := race.check(); err == nil || !strings.Contains(err.Error(), "race detector") {
-		t.Errorf("got %v, want that the race detector has found something", err)
+		t.Errorf("got %v, want a data race", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Command chaos is a seeded model test of the built operator on a real API server: rounds of random actions by users
-// and strangers under faults, each followed by a comparison of the cluster with a model. See README.md.
+// and other clients under faults, each followed by a comparison of the cluster with a model. See README.md.
 package main
 
 import (

@@ -27,7 +27,7 @@ func (c *checker) remembered() {
 			stays = c.round == nil || !c.round.Purged[model.Report]
 		}
 		if o := c.children[id]; stays && (o == nil || o.GetUID() != m.uid) {
-			c.fault("%s should have stayed what it was, with uid %s: %s", id, m.uid, show(o))
+			c.fault("%s was replaced or deleted, want uid %s: %s", id, m.uid, show(o))
 		}
 	}
 }
@@ -55,14 +55,14 @@ func (c *checker) remember() memories {
 }
 
 // sweep deletes objects whose parent was already missing at the previous check, so that they do not accumulate.
-func (b *bed) sweep(ctx context.Context, before, now memories) error {
+func (h *harness) sweep(ctx context.Context, before, now memories) error {
 	for id, m := range now {
 		if !m.left || !before[id].left {
 			continue
 		}
 		delete(now, id)
-		err := b.insist(ctx, "sweep "+id.String(), func() error {
-			return gone(b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{}))
+		err := h.insist(ctx, "sweep "+id.String(), func() error {
+			return gone(h.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{}))
 		})
 		if err != nil {
 			return err

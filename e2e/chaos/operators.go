@@ -41,7 +41,7 @@ type replica struct {
 func newOperators(ctx context.Context, binary, log string, replicas int) (*operators, error) {
 	help, err := exec.CommandContext(ctx, binary, "run", "--help").CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for help: %w: %s", binary, err, help)
+		return nil, fmt.Errorf("run %s --help: %w: %s", binary, err, help)
 	}
 	o := &operators{binary: binary, log: log, grace: 60 * time.Second, args: []string{"run", "--log-format=text", "--log-level=verbose"}}
 	elects := strings.Contains(string(help), "--leader-elect-resource-namespace")
@@ -125,7 +125,7 @@ func (o *operators) await(i int, r *replica) {
 		return
 	}
 	if len(o.replicas) == 1 {
-		o.died = fmt.Errorf("the operator has ended by itself: %w", err)
+		o.died = fmt.Errorf("the operator exited unexpectedly: %w", err)
 		return
 	}
 	o.died = errors.Join(o.died, o.launch(i))

@@ -115,7 +115,7 @@ func (o *order) follow(e audit.Event) error {
 	}
 	cleansUp := e.Verb == "delete" && e.User.Username == admin // leftovers of an orphaning deletion, or an assumed one: see deleteLeft
 	if since, gone := o.gone[before]; gone && e.Received.After(since) && !cleansUp {
-		return fmt.Errorf("%s, at %s: it was there although %s, which it waits for, was deleted at %s", e, e.Received.Format(time.RFC3339Nano), before, since.Format(time.RFC3339Nano))
+		return fmt.Errorf("%s, at %s: it existed after its dependency %s was deleted at %s", e, e.Received.Format(time.RFC3339Nano), before, since.Format(time.RFC3339Nano))
 	}
 	if e.Verb == "delete" && operators && o.ends[strings.Replace(first(name), "/"+model.Chain+"-", "/", 1)] {
 		o.gone[name] = e.Reached

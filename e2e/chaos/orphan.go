@@ -15,10 +15,10 @@ import (
 
 // orphanParent deletes a parent without its children, like kubectl delete --cascade=orphan, and then the children,
 // which no one else deletes.
-func (b *bed) orphanParent(ctx context.Context, id model.ParentID) error {
-	in := b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace)
+func (h *harness) orphanParent(ctx context.Context, id model.ParentID) error {
+	in := h.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace)
 	var uid types.UID
-	err := b.insist(ctx, "find "+id.String(), func() error {
+	err := h.insist(ctx, "find "+id.String(), func() error {
 		parent, err := in.Get(ctx, id.Name, metav1.GetOptions{})
 		if err == nil {
 			uid = parent.GetUID()
@@ -28,27 +28,27 @@ func (b *bed) orphanParent(ctx context.Context, id model.ParentID) error {
 	if err != nil || uid == "" {
 		return err
 	}
-	if err := b.remove(ctx, in, id.Name, metav1.DeletePropagationOrphan); err != nil {
+	if err := h.remove(ctx, in, id.Name, metav1.DeletePropagationOrphan); err != nil {
 		return err
 	}
-	return b.deleteAllLeft(ctx, id, uid)
+	return h.deleteAllLeft(ctx, id, uid)
 }
 
 // deleteAllLeft deletes the remaining children of that parent, which no one else deletes.
-func (b *bed) deleteAllLeft(ctx context.Context, id model.ParentID, uid types.UID) error {
-	return b.insist(ctx, "delete what "+id.String()+" has left", func() error {
+func (h *harness) deleteAllLeft(ctx context.Context, id model.ParentID, uid types.UID) error {
+	return h.insist(ctx, "delete what "+id.String()+" has left", func() error {
 		var errs []error
 		for _, namespace := range append(slices.Clone(model.Namespaces), model.Far) {
-			errs = append(errs, b.deleteLeft(ctx, namespace, id, uid))
+			errs = append(errs, h.deleteLeft(ctx, namespace, id, uid))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// deleteLeft deletes the children of that parent in a namespace, even if strangers have changed their labels, and
+// deleteLeft deletes the children of that parent in a namespace, even if other clients have changed their labels, and
 // returns an error until none is left.
-func (b *bed) deleteLeft(ctx context.Context, namespace string, parent model.ParentID, uid types.UID) error {
-	in := b.client.Resource(childResource("configmaps")).Namespace(namespace)
+func (h *harness) deleteLeft(ctx context.Context, namespace string, parent model.ParentID, uid types.UID) error {
+	in := h.client.Resource(childResource("configmaps")).Namespace(namespace)
 	list, err := in.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

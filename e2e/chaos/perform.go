@@ -22,7 +22,7 @@ var loopback = []net.IP{net.IPv4(127, 0, 0, 1)}
 
 // perform runs all lanes concurrently. When it returns, all faults have ended, and all operators and the API server are
 // running.
-func (b *bed) perform(ctx context.Context, round model.Round) error {
+func (h *harness) perform(ctx context.Context, round model.Round) error {
 	var lanes sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -44,22 +44,22 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 	}
 	if round.Slow != "" {
 		var err error
-		if b.endSlow, err = b.slow(ctx, round.Slow); err != nil {
+		if h.endSlow, err = h.slow(ctx, round.Slow); err != nil {
 			return err
 		}
 	}
 	for _, actions := range round.Users {
-		play(actions, b.act)
+		play(actions, h.act)
 	}
 	for _, actions := range round.Faults {
-		play(actions, b.harm)
+		play(actions, h.harm)
 	}
 	lanes.Wait()
-	b.held.Wait()
-	errs = append(errs, b.failed...)
-	ctx, cancel := context.WithTimeout(ctx, b.patience())
+	h.held.Wait()
+	errs = append(errs, h.failed...)
+	ctx, cancel := context.WithTimeout(ctx, h.patience())
 	defer cancel()
-	return errors.Join(append(errs, b.operators.start(), b.cluster.AwaitReady(ctx))...)
+	return errors.Join(append(errs, h.operators.start(), h.cluster.AwaitReady(ctx))...)
 }
 
 // pause sleeps: timing is part of what is generated.
@@ -86,33 +86,33 @@ var watchFaults = map[model.Verb]int{
 }
 
 // harm injects a fault for a while.
-func (b *bed) harm(ctx context.Context, a model.Action) error {
+func (h *harness) harm(ctx context.Context, a model.Action) error {
 	switch a.Verb {
 	case model.KillOperator:
-		return errors.Join(b.operators.end(a.Replica-1, syscall.SIGKILL), pause(ctx, a.For), b.operators.start())
+		return errors.Join(h.operators.end(a.Replica-1, syscall.SIGKILL), pause(ctx, a.For), h.operators.start())
 	case model.StopOperator:
-		return errors.Join(b.operators.end(a.Replica-1, syscall.SIGTERM), pause(ctx, a.For), b.operators.start())
+		return errors.Join(h.operators.end(a.Replica-1, syscall.SIGTERM), pause(ctx, a.For), h.operators.start())
 	case model.FreezeOperator:
-		thaw, err := b.operators.freeze(a.Replica - 1)
+		thaw, err := h.operators.freeze(a.Replica - 1)
 		return errors.Join(err, pause(ctx, a.For), thaw())
 	case model.KillAPIServer:
-		return b.keepDown(ctx, "kube-apiserver", a.For)
+		return h.keepDown(ctx, "kube-apiserver", a.For)
 	case model.KillEtcd:
-		return b.keepDown(ctx, "etcd", a.For)
-	case model.WithdrawRight:
-		giveBack, err := b.withdraw(ctx, a.Right)
+		return h.keepDown(ctx, "etcd", a.For)
+	case model.RevokePermission:
+		giveBack, err := h.revoke(ctx, a.Permission)
 		return errors.Join(err, pause(ctx, a.For), giveBack())
 	case model.FailLogs:
-		defer b.kubelet.fail()()
+		defer h.kubelet.fail()()
 		return pause(ctx, a.For)
 	case model.CompactEtcd:
-		return errors.Join(b.compact(ctx), b.keepDown(ctx, "kube-apiserver", a.For))
+		return errors.Join(h.compact(ctx), h.keepDown(ctx, "kube-apiserver", a.For))
 	default:
 		var ends []func() error
 		var errs []error
-		for i := range b.links {
+		for i := range h.links {
 			if a.Replica == 0 || a.Replica == i+1 {
-				end, err := b.harmReplica(i, a)
+				end, err := h.harmReplica(i, a)
 				ends, errs = append(ends, end), append(errs, err)
 			}
 		}
@@ -125,11 +125,11 @@ func (b *bed) harm(ctx context.Context, a model.Action) error {
 }
 
 // harmReplica injects a fault into a replica until end is called. end is never nil.
-func (b *bed) harmReplica(i int, a model.Action) (end func() error, err error) {
+func (h *harness) harmReplica(i int, a model.Action) (end func() error, err error) {
 	if a.Verb == model.JumpClock {
-		return b.operators.jump(i, a.Offset)
+		return h.operators.jump(i, a.Offset)
 	}
-	l, code := b.links[i], watchFaults[a.Verb]
+	l, code := h.links[i], watchFaults[a.Verb]
 	var stop func()
 	switch {
 	case code != 0:
@@ -145,9 +145,9 @@ func (b *bed) harmReplica(i int, a model.Action) (end func() error, err error) {
 }
 
 // keepDown repeatedly kills a component, which is restarted automatically, for the given duration.
-func (b *bed) keepDown(ctx context.Context, component string, long time.Duration) error {
+func (h *harness) keepDown(ctx context.Context, component string, long time.Duration) error {
 	for began := time.Now(); ; {
-		if err := b.cluster.Kill(component); err != nil && !errors.Is(err, proc.ErrGone) {
+		if err := h.cluster.Kill(component); err != nil && !errors.Is(err, proc.ErrGone) {
 			return err
 		}
 		if time.Since(began) > long {
@@ -160,9 +160,9 @@ func (b *bed) keepDown(ctx context.Context, component string, long time.Duration
 }
 
 // compact makes etcd discard all but the latest revisions.
-func (b *bed) compact(ctx context.Context) error {
+func (h *harness) compact(ctx context.Context) error {
 	ask := func(path, body string, into any) error {
-		url := fmt.Sprintf("http://127.0.0.1:%d/v3/%s", b.cluster.EtcdPort, path)
+		url := fmt.Sprintf("http://127.0.0.1:%d/v3/%s", h.cluster.EtcdPort, path)
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
 			return poll.Stop(err)
@@ -177,7 +177,7 @@ func (b *bed) compact(ctx context.Context) error {
 		}
 		return json.NewDecoder(response.Body).Decode(into)
 	}
-	return b.insist(ctx, "compact etcd", func() error {
+	return h.insist(ctx, "compact etcd", func() error {
 		var status struct {
 			Header struct {
 				Revision string `json:"revision"`

@@ -19,22 +19,22 @@ import (
 const readyEvery = 300 * time.Millisecond
 
 // makeReady makes the children of Chain ready, shortly after their creation, until the context is done.
-func (b *bed) makeReady(ctx context.Context) {
+func (h *harness) makeReady(ctx context.Context) {
 	for pause(ctx, readyEvery) == nil {
 		for _, namespace := range model.Namespaces {
-			list, err := b.client.Resource(childResource("configmaps")).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/controller=" + model.Chain})
+			list, err := h.client.Resource(childResource("configmaps")).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/controller=" + model.Chain})
 			if err != nil {
 				break // the API server is down
 			}
 			for i := range list.Items {
-				b.makeOneReady(ctx, &list.Items[i])
+				h.makeOneReady(ctx, &list.Items[i])
 			}
 		}
 	}
 }
 
 // makeOneReady makes a child ready if it should be.
-func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
+func (h *harness) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	name := o.GetName()
 	if fails, _, _ := unstructured.NestedString(o.Object, "data", model.FailsKey); fails == "true" {
 		return
@@ -43,11 +43,11 @@ func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	if state, _, _ := unstructured.NestedString(o.Object, "data", model.ReadyKey); waits || state == model.ReadyText || o.GetDeletionTimestamp() != nil {
 		return
 	}
-	_ = b.setReady(ctx, o) // retried on failure
+	_ = h.setReady(ctx, o) // retried on failure
 }
 
 // setReady sets the field that readyWhen requires. No one can have observed it before the recorded time.
-func (b *bed) setReady(ctx context.Context, o *unstructured.Unstructured) error {
+func (h *harness) setReady(ctx context.Context, o *unstructured.Unstructured) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()},
 		"data":     map[string]any{model.ReadyKey: model.ReadyText},
@@ -56,12 +56,12 @@ func (b *bed) setReady(ctx context.Context, o *unstructured.Unstructured) error 
 		return poll.Stop(err)
 	}
 	at := time.Now()
-	_, err = b.client.Resource(childResource("configmaps")).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	_, err = h.client.Resource(childResource("configmaps")).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "other-client"})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.readied = append(b.readied, readied{o.GetNamespace() + "/" + o.GetName(), at})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.readied = append(h.readied, readied{o.GetNamespace() + "/" + o.GetName(), at})
 	return err
 }

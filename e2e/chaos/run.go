@@ -88,22 +88,22 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	bed, err := newBed(ctx, o, dir)
+	harness, err := newHarness(ctx, o, dir)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	t := &trial{options: o, bed: bed, world: model.NewWorld(o.seeds.secret()), faults: map[model.Verb]int{}}
+	t := &trial{options: o, harness: harness, world: model.NewWorld(o.seeds.secret()), faults: map[model.Verb]int{}}
 	failure := t.play(ctx)
 	t.report()
 	if failure == nil {
-		return errors.Join(bed.close(), os.RemoveAll(dir))
+		return errors.Join(harness.close(), os.RemoveAll(dir))
 	}
-	fmt.Fprintf(o.out, "play it again: go run ./chaos --seed %s --rounds %d --time 24h; the operator's log is %s\n", &o.seeds, t.rounds+1, bed.operators.log)
+	fmt.Fprintf(o.out, "repeat with: go run ./chaos --seed %s --rounds %d --time 24h; the operator's log is %s\n", &o.seeds, t.rounds+1, harness.operators.log)
 	if o.keep {
-		fmt.Fprintf(o.out, "the cluster is left up: go run ./cluster down --name %s\n", o.name)
-		return errors.Join(failure, bed.leave())
+		fmt.Fprintf(o.out, "the cluster keeps running; stop it with: go run ./cluster down --name %s\n", o.name)
+		return errors.Join(failure, harness.leave())
 	}
-	return errors.Join(failure, bed.close())
+	return errors.Join(failure, harness.close())
 }
 
 // mostFaults is the maximum number of faults in each of the two fault lanes of a round.
@@ -112,8 +112,8 @@ const mostFaults = 3
 // trial is one run: rounds on one cluster.
 type trial struct {
 	*options
-	bed   *bed
-	world *model.World
+	harness *harness
+	world   *model.World
 
 	rounds  int // number of successful rounds
 	actions int
@@ -124,16 +124,16 @@ type trial struct {
 // play runs rounds until one fails or the time is up.
 func (t *trial) play(ctx context.Context) error {
 	t.started = time.Now()
-	if err := t.bed.begin(ctx, t.world); err != nil {
+	if err := t.harness.begin(ctx, t.world); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var tending sync.WaitGroup
-	tending.Go(func() { t.bed.tend(ctx) })
-	tending.Go(func() { t.bed.makeReady(ctx) })
-	tending.Go(func() { t.bed.letParentsGo(ctx) })
+	tending.Go(func() { t.harness.tend(ctx) })
+	tending.Go(func() { t.harness.makeReady(ctx) })
+	tending.Go(func() { t.harness.letParentsGo(ctx) })
 	defer func() { cancel(); tending.Wait() }()
-	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5, Without: t.without, Engines: t.engines}
+	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.harness.operators.replicas), KindEvery: 5, Without: t.without, Engines: t.engines}
 	for ctx.Err() == nil && time.Since(t.started) < t.time && (t.options.rounds == 0 || t.rounds < t.options.rounds) {
 		round := model.Draw(t.seeds.source(t.rounds), t.world, drawn)
 		if err := t.round(ctx, round); err != nil {
@@ -144,8 +144,8 @@ func (t *trial) play(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := t.bed.rest(ctx, t.world); err != nil {
-		return fmt.Errorf("seed %s, after round %d, when there was time to count: %w", &t.seeds, t.rounds, err)
+	if err := t.harness.rest(ctx, t.world); err != nil {
+		return fmt.Errorf("seed %s, after round %d, after the counts were due: %w", &t.seeds, t.rounds, err)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (t *trial) play(ctx context.Context) error {
 // round runs one round and checks its outcome.
 func (t *trial) round(ctx context.Context, round model.Round) error {
 	began := time.Now()
-	if err := t.bed.perform(ctx, round); err != nil {
+	if err := t.harness.perform(ctx, round); err != nil {
 		return err
 	}
 	if round.Slow != "" {
@@ -168,25 +168,25 @@ func (t *trial) round(ctx context.Context, round model.Round) error {
 		t.actions += len(lane)
 	}
 	acted := time.Since(began)
-	if err := t.bed.settle(ctx, t.world, &round, acted); err != nil {
+	if err := t.harness.settle(ctx, t.world, &round, acted); err != nil {
 		return err
 	}
 	slow := ""
 	if round.Slow != "" {
 		slow = ", with a " + model.SlowWebhook
 	}
-	fmt.Fprintf(t.out, "round %d: %.0fs of actions%s, right after %.0fs: %d parents, %d children, %d foreign objects\n",
-		t.rounds+1, acted.Seconds(), slow, time.Since(began).Seconds()-acted.Seconds(), len(t.world.Parents), len(t.world.Children()), len(t.bed.foreign))
+	fmt.Fprintf(t.out, "round %d: %.0fs of actions%s, converged after %.0fs: %d parents, %d children, %d foreign objects\n",
+		t.rounds+1, acted.Seconds(), slow, time.Since(began).Seconds()-acted.Seconds(), len(t.world.Parents), len(t.world.Children()), len(t.harness.foreign))
 	return nil
 }
 
 func (t *trial) report() {
-	fmt.Fprintf(t.out, "%d rounds survived in %.0fs, %d actions, faults:", t.rounds, time.Since(t.started).Seconds(), t.actions)
+	fmt.Fprintf(t.out, "%d rounds passed in %.0fs, %d actions, faults:", t.rounds, time.Since(t.started).Seconds(), t.actions)
 	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
-	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects; TemplateControllers have counted right %.0fs after all else was right, at the latest\n",
-		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.freed, t.bed.lost, t.bed.counting.Seconds())
+	fmt.Fprintf(t.out, " the leader changed %d times; %d delayed writes arrived after that; the order of %d writes was checked; %d parents were released manually; the garbage collector lost %d objects; counts converged at most %.0fs after everything else\n",
+		t.harness.leadership.switches, t.harness.leadership.late, t.harness.order.seen, t.harness.freed, t.harness.lost, t.harness.counting.Seconds())
 }
 
 // describe lists the actions of a round, lane by lane.
@@ -198,7 +198,7 @@ func describe(round model.Round) string {
 		}
 	}
 	if round.Slow != "" {
-		fmt.Fprintf(&out, "  %-8s %s for TemplateController %s, until all else is right\n", "fault 0", model.SlowWebhook, round.Slow)
+		fmt.Fprintf(&out, "  %-8s %s for TemplateController %s, until everything else has converged\n", "fault 0", model.SlowWebhook, round.Slow)
 	}
 	for _, kind := range model.Kinds {
 		lane(kind, round.Users[kind])

@@ -21,7 +21,7 @@ func TestSeedFlag(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 		if got == "" && s.String() != text {
-			t.Errorf("%q is told as %q", text, s)
+			t.Errorf("%q is printed as %q", text, s)
 		}
 	}
 }

@@ -23,40 +23,40 @@ const (
 
 // settle waits until the cluster matches the model and the operator is quiet, and then expects it to stay so. broken is
 // how long faults lasted; retries of failed requests may be delayed by as much again.
-func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, broken time.Duration) error {
+func (h *harness) settle(ctx context.Context, w *model.World, round *model.Round, broken time.Duration) error {
 	e, began := expected{world: w, round: round}, time.Now()
-	if err := b.settleBeside(ctx, e, broken); err != nil {
+	if err := h.settleBeside(ctx, e, broken); err != nil {
 		return err
 	}
-	if err := b.becomeRight(ctx, &e, broken+time.Since(began)); err != nil {
+	if err := h.becomeRight(ctx, &e, broken+time.Since(began)); err != nil {
 		return err
 	}
-	if err := b.still(ctx, changes); err != nil {
+	if err := h.still(ctx, changes); err != nil {
 		return err
 	}
-	if err := b.right(ctx, e); err != nil {
+	if err := h.right(ctx, e); err != nil {
 		return err
 	}
-	if err := b.leaks(ctx); err != nil {
+	if err := h.leaks(ctx); err != nil {
 		return err
 	}
-	if err := b.remember(ctx, e); err != nil {
+	if err := h.remember(ctx, e); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	since := b.readied
-	b.readied = nil
-	b.mu.Unlock()
-	return errors.Join(b.turns.check(), b.order.check(since), b.waitedRightly(round))
+	h.mu.Lock()
+	since := h.readied
+	h.readied = nil
+	h.mu.Unlock()
+	return errors.Join(h.leadership.check(), h.order.check(since), h.waitedRightly(round))
 }
 
 // becomeRight waits until the cluster is as expected, including counts if they can be right by then.
-func (b *bed) becomeRight(ctx context.Context, e *expected, broken time.Duration) error {
+func (h *harness) becomeRight(ctx context.Context, e *expected, broken time.Duration) error {
 	began, last := time.Now(), error(nil)
 	var uncounted time.Time // since when only counts have been wrong
 	err := await(ctx, settleLimit+broken+broken/5, func() error {
-		e.counts = b.operators.age() > recount
-		err := b.right(ctx, *e)
+		e.counts = h.operators.age() > recount
+		err := h.right(ctx, *e)
 		switch {
 		case err == nil:
 			return nil
@@ -69,10 +69,10 @@ func (b *bed) becomeRight(ctx context.Context, e *expected, broken time.Duration
 		return err
 	})
 	if !uncounted.IsZero() {
-		b.counting = max(b.counting, time.Since(uncounted))
+		h.counting = max(h.counting, time.Since(uncounted))
 	}
 	if took := time.Since(began); err == nil && last != nil && took > tellAfter {
-		fmt.Fprintf(b.out, "it took %.0fs to be right; the last that was not: %v\n", took.Seconds(), last)
+		fmt.Fprintf(h.out, "it took %.0fs to converge; last difference: %v\n", took.Seconds(), last)
 	}
 	return err
 }
@@ -87,56 +87,56 @@ type expected struct {
 }
 
 // remember records the existing objects for the next comparison.
-func (b *bed) remember(ctx context.Context, e expected) error {
-	c, err := b.compare(ctx, e)
+func (h *harness) remember(ctx context.Context, e expected) error {
+	c, err := h.compare(ctx, e)
 	if err != nil {
 		return err
 	}
-	before := b.before
-	b.before = c.remember()
-	return b.sweep(ctx, before, b.before)
+	before := h.before
+	h.before = c.remember()
+	return h.sweep(ctx, before, h.before)
 }
 
 // rest waits until the counts are right, too, and then expects no writes at all.
-func (b *bed) rest(ctx context.Context, w *model.World) error {
-	if err := pause(ctx, recount-b.operators.age()); err != nil {
+func (h *harness) rest(ctx context.Context, w *model.World) error {
+	if err := pause(ctx, recount-h.operators.age()); err != nil {
 		return err
 	}
 	e := expected{world: w, counts: true, rested: true}
-	if err := await(ctx, settleLimit, func() error { return b.right(ctx, e) }); err != nil {
+	if err := await(ctx, settleLimit, func() error { return h.right(ctx, e) }); err != nil {
 		return err
 	}
-	if err := b.still(ctx, anything); err != nil {
+	if err := h.still(ctx, anything); err != nil {
 		return err
 	}
-	return b.right(ctx, e)
+	return h.right(ctx, e)
 }
 
 // right compares the cluster with the model once.
-func (b *bed) right(ctx context.Context, e expected) error {
-	if err := b.operators.failure(); err != nil {
+func (h *harness) right(ctx context.Context, e expected) error {
+	if err := h.operators.failure(); err != nil {
 		return err
 	}
-	if err := b.log.check(); err != nil {
+	if err := h.log.check(); err != nil {
 		return err
 	}
-	c, err := b.compare(ctx, e)
+	c, err := h.compare(ctx, e)
 	if err != nil {
 		return err
 	}
 	err = c.compare()
-	b.failing = c.failing
+	h.failing = c.failing
 	return err
 }
 
 // compare returns a checker for the current state of the cluster.
-func (b *bed) compare(ctx context.Context, e expected) (*checker, error) {
-	f, err := b.look(ctx)
+func (h *harness) compare(ctx context.Context, e expected) (*checker, error) {
+	f, err := h.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.foreign, func(_ model.ChildID, m mark) bool { return m.owner != "" && !f.hasParent(m.owner) })
-	return &checker{found: f, world: e.world, round: e.round, beside: e.beside, before: b.before, foreign: maps.Clone(b.foreign), notes: maps.Clone(b.notes), failing: map[model.ParentID]bool{}, counts: e.counts, rested: e.rested}, nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.foreign, func(_ model.ChildID, m mark) bool { return m.owner != "" && !f.hasParent(m.owner) })
+	return &checker{found: f, world: e.world, round: e.round, beside: e.beside, before: h.before, foreign: maps.Clone(h.foreign), notes: maps.Clone(h.notes), failing: map[model.ParentID]bool{}, counts: e.counts, rested: e.rested}, nil
 }

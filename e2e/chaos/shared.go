@@ -23,7 +23,7 @@ func (c *checker) owned(id model.ChildID) bool {
 // parent checks whether a parent exists as desired, and whether it waits for finalization.
 func (c *checker) parent(id model.ParentID, o *unstructured.Unstructured) {
 	if _, wanted := c.world.Parents[id]; !wanted || o.GetDeletionTimestamp() != nil {
-		c.fault("%s should be gone: since %v it waits with the finalizers %v and the conditions %v", id, o.GetDeletionTimestamp(), o.GetFinalizers(), conditionOf(o, "Ready"))
+		c.fault("%s was not deleted: since %v it has the finalizers %v and the conditions %v", id, o.GetDeletionTimestamp(), o.GetFinalizers(), conditionOf(o, "Ready"))
 		return
 	}
 	for _, shape := range model.Shapes {

@@ -60,20 +60,20 @@ func TestCompareCrossNamespaceChildren(t *testing.T) {
 		change func(*checker)
 		want   string // part of the error; empty = none
 	}{
-		"one of two has it":        {func(*checker) {}, ""},
-		"nobody has it":            {func(c *checker) { delete(c.children, share) }, "wide-shared-p is missing"},
-		"one that is gone has it":  {func(c *checker) { c.parents[wideA].SetUID("newer") }, "wide-shared-p has the labels"},
-		"it has an owner":          {func(c *checker) { c.children[share].SetOwnerReferences([]metav1.OwnerReference{{}}) }, "wide-shared-p is not owned by"},
-		"it names another parent":  {func(c *checker) { c.children[share].SetAnnotations(nil) }, "wide-shared-p is not owned by"},
-		"it holds what is another": {func(c *checker) { _ = unstructured.SetNestedField(c.children[share].Object, "chaos-b", "data", "text") }, "wide-shared-p holds"},
-		"the other does not say so": {func(c *checker) {
+		"one of two parents owns it":   {func(*checker) {}, ""},
+		"no parent owns it":            {func(c *checker) { delete(c.children, share) }, "wide-shared-p is missing"},
+		"a deleted parent owns it":     {func(c *checker) { c.parents[wideA].SetUID("newer") }, "wide-shared-p has the labels"},
+		"owner reference":              {func(c *checker) { c.children[share].SetOwnerReferences([]metav1.OwnerReference{{}}) }, "wide-shared-p is not owned by"},
+		"annotation of another parent": {func(c *checker) { c.children[share].SetAnnotations(nil) }, "wide-shared-p is not owned by"},
+		"data of another parent":       {func(c *checker) { _ = unstructured.SetNestedField(c.children[share].Object, "chaos-b", "data", "text") }, "wide-shared-p has the data"},
+		"the other parent does not report the conflict": {func(c *checker) {
 			c.parents[wideB].Object["status"] = map[string]any{"conditions": ready("Ready", "True", "Ready")}
 		}, "want False ChildConflict"},
-		"its parent is gone":        {func(c *checker) { delete(c.world.Parents, wideA); delete(c.parents, wideA) }, "wide-shared-p"},
-		"a parent has no finalizer": {func(c *checker) { c.parents[wideA].SetFinalizers(nil) }, "want true"},
-		"a parent has kept it":      {func(c *checker) { c.change(model.Wide, func(m *model.Controller) { m.Selective = true }) }, "want false"},
-		"a parent is not gone":      {func(c *checker) { delete(c.world.Parents, wideA) }, "Wide chaos-a/p should be gone"},
-		"a parent is about to go":   {func(c *checker) { now := metav1.Now(); c.parents[wideA].SetDeletionTimestamp(&now) }, "Wide chaos-a/p should be gone"},
+		"its parent was deleted":  {func(c *checker) { delete(c.world.Parents, wideA); delete(c.parents, wideA) }, "wide-shared-p"},
+		"missing finalizer":       {func(c *checker) { c.parents[wideA].SetFinalizers(nil) }, "want true"},
+		"unneeded finalizer":      {func(c *checker) { c.change(model.Wide, func(m *model.Controller) { m.Selective = true }) }, "want false"},
+		"parent was not deleted":  {func(c *checker) { delete(c.world.Parents, wideA) }, "Wide chaos-a/p was not deleted"},
+		"parent is being deleted": {func(c *checker) { now := metav1.Now(); c.parents[wideA].SetDeletionTimestamp(&now) }, "Wide chaos-a/p was not deleted"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := wideChecker()

@@ -19,37 +19,37 @@ import (
 const skip = `{"metadata":{"annotations":{"templater.dev/skip-finalize":"true"}}}`
 
 // skipParent deletes a parent and skips its finalization.
-func (b *bed) skipParent(ctx context.Context, a model.Action) error {
-	in := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
-	err := b.insist(ctx, "annotate "+a.ID.String(), func() error {
+func (h *harness) skipParent(ctx context.Context, a model.Action) error {
+	in := h.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
+	err := h.insist(ctx, "annotate "+a.ID.String(), func() error {
 		_, err := in.Patch(ctx, a.ID.Name, types.MergePatchType, []byte(skip), metav1.PatchOptions{FieldManager: "user"})
 		return gone(err)
 	})
 	if err != nil {
 		return err
 	}
-	return b.deleteParent(ctx, a)
+	return h.deleteParent(ctx, a)
 }
 
 // letGoEvery is the interval at which an administrator checks for parents that are blocked.
 const letGoEvery = time.Second
 
 // letParentsGo releases parents of Chain that have been waiting for long, until the context is done.
-func (b *bed) letParentsGo(ctx context.Context) {
+func (h *harness) letParentsGo(ctx context.Context) {
 	for pause(ctx, letGoEvery) == nil {
 		for _, namespace := range model.Namespaces {
-			in := b.client.Resource(resourceOf("Chain")).Namespace(namespace)
+			in := h.client.Resource(resourceOf("Chain")).Namespace(namespace)
 			list, err := in.List(ctx, metav1.ListOptions{})
 			if err != nil {
 				break // the API server is down, or the kind is not served
 			}
 			for i := range list.Items {
 				o := &list.Items[i]
-				if !waitsForSomebody(o, time.Now(), b.longest) {
+				if !waitsForSomebody(o, time.Now(), h.longest) {
 					continue
 				}
 				if _, err := in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(skip), metav1.PatchOptions{FieldManager: "administrator"}); err == nil {
-					b.noteWaited(o)
+					h.noteWaited(o)
 				}
 			}
 		}
@@ -63,24 +63,24 @@ func waitsForSomebody(o *unstructured.Unstructured, now time.Time, longestFault 
 	return deleted != nil && now.Sub(deleted.Time) > time.Minute+longestFault && condition["reason"] == "Finalizing" && o.GetAnnotations()["templater.dev/skip-finalize"] == ""
 }
 
-func (b *bed) noteWaited(o *unstructured.Unstructured) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waited == nil {
-		b.waited = map[types.UID]string{}
+func (h *harness) noteWaited(o *unstructured.Unstructured) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waited == nil {
+		h.waited = map[types.UID]string{}
 	}
-	b.waited[o.GetUID()] = o.GetNamespace() + "/" + o.GetName()
-	b.freed++
+	h.waited[o.GetUID()] = o.GetNamespace() + "/" + o.GetName()
+	h.freed++
 }
 
 // waitedRightly returns an error if parents had to be released in a round in which finalization has a timeout.
-func (b *bed) waitedRightly(round *model.Round) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	waited := slices.Sorted(maps.Values(b.waited))
-	b.waited = nil
+func (h *harness) waitedRightly(round *model.Round) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	waited := slices.Sorted(maps.Values(h.waited))
+	h.waited = nil
 	if len(waited) == 0 || round.Blocks {
 		return nil
 	}
-	return fmt.Errorf("parents of Chain waited for somebody to let them go, though they have a timeout: %s", strings.Join(waited, ", "))
+	return fmt.Errorf("parents of Chain were released manually although they have a timeout: %s", strings.Join(waited, ", "))
 }

@@ -25,15 +25,15 @@ func TestParentBlockedByFinalization(t *testing.T) {
 		parent *unstructured.Unstructured
 		want   bool
 	}{
-		"it waits for long":           {parent("Finalizing", as), true},
-		"it has just been deleted":    {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: now}) }), false},
-		"it waits for something else": {parent("ChildForbidden", as), false},
-		"it says nothing":             {parent("", func(o *unstructured.Unstructured) { delete(o.Object, "status") }), false},
-		"it is not deleted":           {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }), false},
-		"somebody has it go": {parent("Finalizing", func(o *unstructured.Unstructured) {
+		"waits for long":           {parent("Finalizing", as), true},
+		"just deleted":             {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: now}) }), false},
+		"waits for something else": {parent("ChildForbidden", as), false},
+		"no condition":             {parent("", func(o *unstructured.Unstructured) { delete(o.Object, "status") }), false},
+		"not deleted":              {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }), false},
+		"skip-finalize is set": {parent("Finalizing", func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{"templater.dev/skip-finalize": "true"})
 		}), false},
-		"it has other comments": {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"a": "b"}) }), true},
+		"other annotations": {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"a": "b"}) }), true},
 	} {
 		if got := waitsForSomebody(row.parent, now, time.Second); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
@@ -42,7 +42,7 @@ func TestParentBlockedByFinalization(t *testing.T) {
 }
 
 func TestUnboundedWaitRequiresBlockingRound(t *testing.T) {
-	b := &bed{}
+	b := &harness{}
 	if err := b.waitedRightly(&model.Round{}); err != nil {
 		t.Errorf("nobody has waited: %v", err)
 	}

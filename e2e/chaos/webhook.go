@@ -103,14 +103,14 @@ func (h *webhook) askedSince() int {
 const slowName = "chaos.example.org"
 
 // slow configures the webhook for all children of a TemplateController, and delays its responses until end is called.
-func (b *bed) slow(ctx context.Context, shape string) (end func() error, err error) {
-	err = b.apply(ctx, webhooks, map[string]any{
+func (h *harness) slow(ctx context.Context, shape string) (end func() error, err error) {
+	err = h.apply(ctx, webhooks, map[string]any{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
 		"metadata": map[string]any{"name": slowName},
 		"webhooks": []any{map[string]any{
 			"name": "slow." + slowName, "sideEffects": "None", "admissionReviewVersions": []any{"v1"},
 			"failurePolicy": "Fail", "timeoutSeconds": int64(webhookTimeout / time.Second),
-			"clientConfig":   map[string]any{"url": b.webhook.url, "caBundle": base64.StdEncoding.EncodeToString(b.webhook.ca)},
+			"clientConfig":   map[string]any{"url": h.webhook.url, "caBundle": base64.StdEncoding.EncodeToString(h.webhook.ca)},
 			"objectSelector": map[string]any{"matchLabels": map[string]any{"templater.dev/controller": shape}},
 			"rules": []any{map[string]any{
 				"apiGroups": []any{"", model.Group}, "apiVersions": []any{"*"}, "operations": []any{"CREATE", "UPDATE"},
@@ -121,25 +121,25 @@ func (b *bed) slow(ctx context.Context, shape string) (end func() error, err err
 	if err != nil {
 		return nil, err
 	}
-	release := b.webhook.hold()
+	release := h.webhook.hold()
 	return func() error {
 		release()
-		return b.remove(context.WithoutCancel(ctx), b.client.Resource(webhooks), slowName, metav1.DeletePropagationBackground)
+		return h.remove(context.WithoutCancel(ctx), h.client.Resource(webhooks), slowName, metav1.DeletePropagationBackground)
 	}, nil
 }
 
 // settleBeside waits until the cluster matches the model except for the slow TemplateController, whose children cannot
 // be created. Then it ends the delay.
-func (b *bed) settleBeside(ctx context.Context, e expected, broken time.Duration) error {
-	if b.endSlow == nil {
+func (h *harness) settleBeside(ctx context.Context, e expected, broken time.Duration) error {
+	if h.endSlow == nil {
 		return nil
 	}
 	e.beside = e.round.Slow
-	err := b.becomeRight(ctx, &e, broken)
+	err := h.becomeRight(ctx, &e, broken)
 	if err != nil {
-		err = fmt.Errorf("while what is made for TemplateController %s is held up by a webhook, which was asked %d times: %w", e.beside, b.webhook.askedSince(), err)
+		err = fmt.Errorf("while a webhook with %d requests blocks writes of TemplateController %s: %w", h.webhook.askedSince(), e.beside, err)
 	}
-	err = errors.Join(err, b.endSlow())
-	b.endSlow = nil
+	err = errors.Join(err, h.endSlow())
+	h.endSlow = nil
 	return err
 }

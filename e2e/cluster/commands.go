@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
-const modeHelp = "node: a real kubelet and containerd (Linux, root); kwok: plain processes, Pods are only played; auto: node where possible"
+const modeHelp = "node: a real kubelet and containerd (Linux, root); kwok: plain processes, Pods are simulated; auto: node where possible"
 
 func buildCommand(g *globals) *cobra.Command {
 	var mode string
@@ -47,7 +47,7 @@ func upCommand(g *globals) *cobra.Command {
 	var mode string
 	command := &cobra.Command{
 		Use:   "up",
-		Short: "Start the cluster, building what is missing, and wait until Pods can run",
+		Short: "Build missing components, start the cluster, and wait until Pods can run",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options.Name, options.CacheDir, options.Out = g.name, g.cache, cmd.OutOrStdout()

@@ -101,7 +101,7 @@ func (d *demo) orchestr(ctx context.Context) error {
 		}
 	}
 	path, want := `{.status.pods[?(@.name=="broken-size")].status}`, "Pending"
-	if !d.place.played {
+	if !d.place.simulated {
 		path, want = `{.status.pods[?(@.name=="broken-exit")].containers[0].log}`, "cannot open the database\n"
 	}
 	if err := d.follow(ctx, "orc/example-03", path, want); err != nil {
@@ -120,8 +120,8 @@ func (d *demo) controllers(ctx context.Context) error {
 
 // logLines shows the last lines of a Pod's log, if Pods are real.
 func (d *demo) logLines(ctx context.Context, pod string) error {
-	if d.place.played {
-		fmt.Fprintln(d.out, "  (a played Pod has no log)")
+	if d.place.simulated {
+		fmt.Fprintln(d.out, "  (a simulated Pod has no log)")
 		return nil
 	}
 	return d.kubectl(ctx, "logs", pod, "--tail=3")

@@ -39,7 +39,7 @@ func TestDemoOutput(t *testing.T) {
 		"what to read next":               `docs/tutorial/README\.md`,
 		"how to stop it":                  `go run ./cluster down --name demo-test`,
 		"what it does while it does it":   `== Run the operator`,
-		"a log line, where Pods are real": `Hello from example-01|a played Pod has no log`,
+		"a log line, where Pods are real": `Hello from example-01|a simulated Pod has no log`,
 	} {
 		if !regexp.MustCompile(pattern).Match(out.Bytes()) {
 			t.Errorf("the demo does not show %s: no %q in\n%s", what, pattern, out.Bytes())
@@ -111,12 +111,12 @@ func TestDemoOnExistingCluster(t *testing.T) {
 	d.place.records, d.place.log = t.TempDir(), filepath.Join(t.TempDir(), "operator.log")
 	before := names(t, d)
 	if err := d.meet(t.Context(), strings.NewReader("n\n")); err == nil || !strings.Contains(err.Error(), "nothing was done") {
-		t.Errorf("whoever says no is taken seriously: got error %v", err)
+		t.Errorf("after the answer no: got error %v", err)
 	}
 	if err := runGiven(t.Context(), d, strings.NewReader("y\n")); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, want := range []string{"What is going to happen on the cluster at https://127.0.0.1:", "Go on? [y/N]", "a played Pod has no log", "make demo-down KUBECONFIG=" + cluster.Kubeconfig()} {
+	for _, want := range []string{"What is going to happen on the cluster at https://127.0.0.1:", "Go on? [y/N]", "a simulated Pod has no log", "make demo-down KUBECONFIG=" + cluster.Kubeconfig()} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, &out)
 		}

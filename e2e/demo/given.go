@@ -51,7 +51,7 @@ func (d *demo) meet(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("the cluster of KUBECONFIG does not answer: unset KUBECONFIG to have one built: %w", err)
 	}
-	d.place.played = !slices.ContainsFunc(strings.Fields(kubelets), func(version string) bool { return !strings.HasPrefix(version, "kwok-") })
+	d.place.simulated = !slices.ContainsFunc(strings.Fields(kubelets), func(version string) bool { return !strings.HasPrefix(version, "kwok-") })
 	if err := d.refuseOthers(ctx); err != nil {
 		return err
 	}

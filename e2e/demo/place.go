@@ -16,7 +16,7 @@ import (
 type place struct {
 	kubeconfig string // as in $KUBECONFIG
 	kubectl    string // path of the program
-	played     bool   // Pods are simulated: they have no logs
+	simulated  bool   // Pods are simulated: they have no logs
 	log        string // path of the operator's log
 	records    string // folder that records the operator's process
 	stop       string // command that stops the operator, and removes what the demo created
@@ -84,7 +84,7 @@ func own(ctx context.Context, options testcluster.Options) (place, error) {
 		return place{}, err
 	}
 	p := place{
-		kubeconfig: cluster.Kubeconfig(), kubectl: cluster.Kubectl(), played: cluster.Mode != layout.Node,
+		kubeconfig: cluster.Kubeconfig(), kubectl: cluster.Kubectl(), simulated: cluster.Mode != layout.Node,
 		log: cluster.Log(operatorName), records: cluster.RunDir(), stop: "make cluster-down",
 	}
 	if cluster.PublicKubeconfig() == "" { // not the default cluster

@@ -100,7 +100,7 @@ func read[T any](t *testing.T, b built, key string) *T {
 	t.Helper()
 	o := b[key]
 	if o == nil {
-		t.Fatalf("there is no %s", key)
+		t.Fatalf("no %s", key)
 	}
 	into := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
@@ -167,7 +167,7 @@ func TestSecondInstallationPermissions(t *testing.T) {
 	got := kustomize(t, text).rights(t, "templater-b")
 	for _, right := range got {
 		if strings.Contains(right, "templater-seal") || strings.HasSuffix(right, " templater") || strings.HasSuffix(right, " templater-webhook") {
-			t.Errorf("the second installation has a right on what is the first one's: %s", right)
+			t.Errorf("the second installation has a permission on objects of the first one: %s", right)
 		}
 	}
 	for _, want := range []string{
@@ -214,7 +214,7 @@ func TestPermissionsByComponent(t *testing.T) {
 			t.Errorf("%v: go test ./manifest -update writes it", err)
 		}
 		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("%s: rights (-golden +config); if they are meant so, go test ./manifest -update:\n%s", variant, diff)
+			t.Errorf("%s: permissions (-golden +config); if they are intended, go test ./manifest -update:\n%s", variant, diff)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestFinalizersPermissionOnlyOnOpenShift(t *testing.T) {
 		with := slices.DeleteFunc([]string{variant}, func(name string) bool { return name == "" })
 		rights := strings.Join(build(t, "", with...).rights(t, "templater"), "\n")
 		if strings.Contains(rights, "everywhere: update */*/finalizers") != (variant == "openshift") {
-			t.Errorf("variant %q: the rights are\n%s", variant, rights)
+			t.Errorf("variant %q: the permissions are\n%s", variant, rights)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestSharedClusterGrantsNoGlobalPermissions(t *testing.T) {
 	}
 	for key := range b {
 		if strings.Contains(key, "children") {
-			t.Errorf("%s is there", key)
+			t.Errorf("unexpected %s", key)
 		}
 	}
 	for role, verbs := range map[string][]string{"templater-viewer": {"get", "list", "watch"}, "templater-editor": {"get", "list", "watch", "create", "update", "patch", "delete"}} {
@@ -285,7 +285,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 	reader := read[rbacv1.ClusterRole](t, b, "ClusterRole templater-metrics-reader")
 	if diff := cmp.Diff([]rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}, reader.Rules); diff != "" {
-		t.Errorf("rules of who scrapes (-want +got):\n%s", diff)
+		t.Errorf("rules for scraping (-want +got):\n%s", diff)
 	}
 }
 

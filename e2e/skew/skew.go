@@ -128,7 +128,7 @@ func overlay(ctx context.Context, dir, command string) (string, error) {
 func patched(source []byte) ([]byte, error) {
 	imports := []byte("import (\n")
 	if bytes.Count(source, []byte(reads)) == 0 || !bytes.Contains(source, imports) {
-		return nil, errors.New("this version of Go tells the time in another way: adapt e2e/skew")
+		return nil, errors.New("this version of Go reads the clock differently: adapt e2e/skew")
 	}
 	source = bytes.ReplaceAll(source, []byte(reads), []byte(offset))
 	source = bytes.Replace(source, imports, []byte("import (\n\t\"sync/atomic\"\n"), 1)

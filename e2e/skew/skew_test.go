@@ -64,7 +64,7 @@ func TestClockFollowsOffsetFile(t *testing.T) {
 			}
 			unix, measures, _ := strings.Cut(lines.Text(), " ")
 			if measures != "true" {
-				t.Fatalf("with the offset %s, what is measured is wrong, too", offset)
+				t.Fatalf("with the offset %s, measured durations are wrong, too", offset)
 			}
 			at, err := time.ParseDuration(unix + "s")
 			if err != nil {

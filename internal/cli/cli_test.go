@@ -58,7 +58,7 @@ func TestNoColorsOrProgressWithoutTerminal(t *testing.T) {
 	progress.Say("%d of %d", 1, 2)
 	progress.Clear()
 	if out.Len() > 0 {
-		t.Errorf("progress told: %q", out.String())
+		t.Errorf("progress: %q", out.String())
 	}
 }
 
@@ -75,7 +75,7 @@ func TestColorsAndProgressOnTerminal(t *testing.T) {
 	progress.Clear()
 	progress.Clear()
 	if got := out.String(); got != "\r\x1b[K1 of 2\r\x1b[K" {
-		t.Errorf("progress told: %q", got)
+		t.Errorf("progress: %q", got)
 	}
 }
 

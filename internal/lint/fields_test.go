@@ -139,8 +139,8 @@ func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 	}
 }
 
-// TestWhatTheAPIServerRefusesIsRejected has a NamespacedTemplateController and a TemplateController that compile, but are not stored.
-func TestWhatTheAPIServerRefusesIsRejected(t *testing.T) {
+// TestLintRejectsInvalidFields has a NamespacedTemplateController and a TemplateController that compile, but that the API server rejects.
+func TestLintRejectsInvalidFields(t *testing.T) {
 	const rest = `, spec: {watch: {apiVersion: v1, kind: ConfigMap}, children: [{name: a, template: "apiVersion: v1\nkind: Secret\n"}]}}`
 	for text, want := range map[string]string{
 		"{kind: NamespacedTemplateController, metadata: {name: a, namespace: ns}" + rest:                                                              "serviceAccountRef.name is required",

@@ -23,28 +23,28 @@ func withTemplates(number int, text string) *v1.TemplateControllerSpec {
 // growing are specs of about that many bytes, by what they have much of.
 func growing(bytes int) map[string]*v1.TemplateControllerSpec {
 	all := map[string]*v1.TemplateControllerSpec{
-		"entries":                          withTemplates(bytes/32, "a"),
-		"entries that wait for one each":   withTemplates(bytes/32, "a"),
-		"entries that wait for nobody":     withTemplates(bytes/32, "a"),
-		"entries of one name":              withTemplates(bytes/32, "a"),
-		"entries with readyWhen":           withTemplates(bytes/32, "a"),
-		"final entries of the same names":  withTemplates(bytes/64, "a"),
-		"entries that read one helper":     withTemplates(64, `{{ include "h" . }}`),
-		"entries that call a long chain":   withTemplates(64, `{{ include "h0" . }}`),
-		"unknown functions in one action":  withTemplates(1, "{{ foo"+fill(bytes, same(" bar"))+" }}"),
-		"unknown names in one action":      withTemplates(1, "{{ and"+fill(bytes, same(" .a"))+" }}"),
-		"keys of a value":                  withTemplates(1, "{{ .values"+fill(bytes, same(".a"))+" }}"),
-		"keys of anything":                 withTemplates(1, "{{ (fromYaml .metadata.name)"+fill(bytes, same(".a"))+" }}"),
-		"actions in one line":              withTemplates(1, fill(bytes, same("{{ . }}"))),
-		"actions behind text in one line":  withTemplates(1, "a: "+fill(bytes, same("{{ . }}"))),
-		"actions behind dashes":            withTemplates(1, fill(bytes/2, same("- "))+fill(bytes/2, same("{{ . }}"))),
-		"lines of YAML printed in one":     withTemplates(1, fill(bytes, same("{{ toYaml . }}"))),
-		"variables, and uses in one line":  withTemplates(1, fill(bytes/2, func(i int) string { return fmt.Sprintf("{{ $a%d := 1 }}", i) })+fill(bytes/2, same("{{ $a0 }}"))),
-		"documents that are the same kind": withTemplates(1, fill(bytes, same("---\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"))),
+		"entries":                              withTemplates(bytes/32, "a"),
+		"entries that wait for one each":       withTemplates(bytes/32, "a"),
+		"child templates without dependencies": withTemplates(bytes/32, "a"),
+		"entries of one name":                  withTemplates(bytes/32, "a"),
+		"entries with readyWhen":               withTemplates(bytes/32, "a"),
+		"final entries of the same names":      withTemplates(bytes/64, "a"),
+		"entries that read one helper":         withTemplates(64, `{{ include "h" . }}`),
+		"entries that call a long chain":       withTemplates(64, `{{ include "h0" . }}`),
+		"unknown functions in one action":      withTemplates(1, "{{ foo"+fill(bytes, same(" bar"))+" }}"),
+		"unknown names in one action":          withTemplates(1, "{{ and"+fill(bytes, same(" .a"))+" }}"),
+		"keys of a value":                      withTemplates(1, "{{ .values"+fill(bytes, same(".a"))+" }}"),
+		"keys of anything":                     withTemplates(1, "{{ (fromYaml .metadata.name)"+fill(bytes, same(".a"))+" }}"),
+		"actions in one line":                  withTemplates(1, fill(bytes, same("{{ . }}"))),
+		"actions behind text in one line":      withTemplates(1, "a: "+fill(bytes, same("{{ . }}"))),
+		"actions behind dashes":                withTemplates(1, fill(bytes/2, same("- "))+fill(bytes/2, same("{{ . }}"))),
+		"lines of YAML printed in one":         withTemplates(1, fill(bytes, same("{{ toYaml . }}"))),
+		"variables, and uses in one line":      withTemplates(1, fill(bytes/2, func(i int) string { return fmt.Sprintf("{{ $a%d := 1 }}", i) })+fill(bytes/2, same("{{ $a0 }}"))),
+		"documents that are the same kind":     withTemplates(1, fill(bytes, same("---\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"))),
 	}
 	for i := range all["entries"].Children {
 		all["entries that wait for one each"].Children[i].DependsOn = []string{fmt.Sprint("a", i+1)}
-		all["entries that wait for nobody"].Children[i].DependsOn = []string{fmt.Sprint("b", i)}
+		all["child templates without dependencies"].Children[i].DependsOn = []string{fmt.Sprint("b", i)}
 		all["entries of one name"].Children[i].Name = "a"
 		all["entries with readyWhen"].Children[i].ReadyWhen = "true"
 	}

@@ -16,11 +16,11 @@ func TestOperatorRejectsExactlyErrors(t *testing.T) {
 		typed    bool // and where the kinds of Kubernetes are
 		message  string
 	}{
-		"it is well":                       {"a: {{ .metadata.name }}", false, false, ""},
-		"it does not parse":                {"{{ if }}", true, true, "children[a]:1:1: missing value for if"},
-		"several mistakes":                 {"{{ foo }}{{ bar }}{{ baz }}{{ qux }}", true, true, "children[a]:1:4: unknown function foo; children[a]:1:13: unknown function bar; children[a]:1:22: unknown function baz; and 1 more"},
-		"a field that is not there":        {"a: {{ .spec.replcas }}", false, true, "children[a]:1:13: Deployment has no field .spec.replcas; did you mean replicas?"},
-		"a field without which it goes on": {"a: {{ .spec.replcas | default 1 }}", false, false, ""},
+		"valid":                           {"a: {{ .metadata.name }}", false, false, ""},
+		"syntax error":                    {"{{ if }}", true, true, "children[a]:1:1: missing value for if"},
+		"several mistakes":                {"{{ foo }}{{ bar }}{{ baz }}{{ qux }}", true, true, "children[a]:1:4: unknown function foo; children[a]:1:13: unknown function bar; children[a]:1:22: unknown function baz; and 1 more"},
+		"a field that is not there":       {"a: {{ .spec.replcas }}", false, true, "children[a]:1:13: Deployment has no field .spec.replcas; did you mean replicas?"},
+		"an unknown field with a default": {"a: {{ .spec.replcas | default 1 }}", false, false, ""},
 	} {
 		tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
 			Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Children: []v1.Child{{Name: "a", Template: row.template}},

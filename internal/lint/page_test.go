@@ -33,9 +33,8 @@ For authors: every mistake that templater finds in a TemplateController, with an
 Each mistake in a TemplateController has a code. The meaning of a code never changes. [` + "`templater lint`" + `](commands/lint.md) finds mistakes in files. The operator finds them in the
 cluster: errors are in the ` + "`Accepted`" + ` condition of the TemplateController, warnings in ` + "`Linted`" + `.
 
-An error means that rendering always fails, or fails whenever it reaches that place. A mistake of kind or name (TL030 to TL036) is only a warning where templater cannot tell whether rendering gets there: in a branch
-of ` + "`if`, `else` or `with`" + `, or behind ` + "`and` or `or`" + `, where objects decide. Where a condition has one answer for all objects, such as ` + "`kindIs \"map\" \"a\"`" + `, nothing is said of the branch that is never taken.
-The table shows the highest severity.
+An error means that rendering always fails, or fails whenever it reaches the expression. TL030–TL036 are warnings if the expression is in a branch, or after ` + "`and`/`or`" + `, whose condition depends on the object.
+Branches that can never be taken are not checked. The table shows the highest severity.
 
 `
 

@@ -228,14 +228,14 @@ func TestAPIServerHealthProbe(t *testing.T) {
 		handler http.HandlerFunc
 		answers bool
 	}{
-		"it works":           {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }, true},
-		"it does not say so": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, true},
-		"etcd is away":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
-		"it has too much to do": {func(w http.ResponseWriter, _ *http.Request) {
+		"ok":           {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }, true},
+		"forbidden":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, true},
+		"etcd is away": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
+		"overloaded": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, false},
-		"it is silent": {silent, false},
+		"no response": {silent, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -85,19 +85,19 @@ func Run(ctx context.Context, o Options) error {
 	return run(ctx, o, election)
 }
 
-// handler dispatches watch events: those of the Secret to the sealKeeper, those of the webhook's objects to the
+// handler dispatches watch events: those of the Secret to the sealKeyManager, those of the webhook's objects to the
 // webhook, and all others to the controllers.
 type handler struct {
 	*controllers.Controllers
-	keeper  *sealKeeper
-	webhook *webhook
-	ctx     context.Context //nolint:containedctx // context of the operator, for its logger
+	sealKeys *sealKeyManager
+	webhook  *webhook
+	ctx      context.Context //nolint:containedctx // context of the operator, for its logger
 }
 
 func (h *handler) Changed(want watch.Want, event watch.Event) {
 	switch want.Role {
 	case watch.Seal:
-		h.keeper.Take(h.ctx, event.New)
+		h.sealKeys.Take(h.ctx, event.New)
 	case watch.Webhook:
 		h.webhook.look(h.ctx)
 	default:

@@ -44,7 +44,7 @@ type process struct {
 	ring       *seal.Ring
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
-	keeper     *sealKeeper
+	sealKeys   *sealKeyManager
 	webhook    *webhook // nil = disabled
 	watches    *watch.Manager
 	caches     map[watch.Want]*watch.Cache // of the operator's own watches
@@ -142,13 +142,13 @@ func (p *process) newSchemas(ctx context.Context) *openapi.Cache {
 	})
 }
 
-// makeWatches creates the watch manager, the sealKeeper and the webhook.
+// makeWatches creates the watch manager, the sealKeyManager and the webhook.
 func (p *process) makeWatches(ctx, _ context.Context) error {
-	p.keeper = newSealKeeper(&sealKeeper{
+	p.sealKeys = newSealKeyManager(&sealKeyManager{
 		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
 	})
 	p.webhook = newWebhook(p.Options, p.cluster, &admission.Handler{Class: p.ClassName, Check: p.check, Refuse: p.manage.Refuse, Others: p.others, Begin: p.manage.Review, Reserve: p.manage.Reserve})
-	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, p.webhook, ctx})
+	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.sealKeys, p.webhook, ctx})
 	p.watches.Trim(watch.Controller, store.Trim)
 	return nil
 }
@@ -164,7 +164,7 @@ func (p *process) openView(ctx, _ context.Context) error {
 
 // readOwn starts the operator's own watches, and blocks until they have synced.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	needed := []watch.Want{crds, templateControllers, namespacedTemplateControllers, sealWant(p.keeper.Namespace)}
+	needed := []watch.Want{crds, templateControllers, namespacedTemplateControllers, sealWant(p.sealKeys.Namespace)}
 	p.caches, err = p.watches.Set("", append(needed, p.webhook.wants()...)) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 
 // attach connects the controllers to the caches. From now on, the operator is ready.
 func (p *process) attach(ctx, _ context.Context) error {
-	keys := p.caches[sealWant(p.keeper.Namespace)]
-	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: sealSecret}))
+	keys := p.caches[sealWant(p.sealKeys.Namespace)]
+	p.sealKeys.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.sealKeys.Namespace, Name: sealSecret}))
 	p.manage.Attach(p.watches, [2]*watch.Cache{p.caches[templateControllers], p.caches[namespacedTemplateControllers]}, kind.NewResolver(p.caches[crds], kube.NewDiscovery(p.discovery), time.Now))
 	p.closing(p.webhook.open(ctx))
 	p.view.ready.Begin()
@@ -210,7 +210,7 @@ func (p *process) workOn(ctx, work context.Context) error {
 		}
 		klog.FromContext(ctx).Info("leading", "class", p.ClassName)
 		keeping.Go(func() { p.webhook.keep(ctx) })
-		p.keeper.Keep(ctx, p.manage.Lead)
+		p.sealKeys.Keep(ctx, p.manage.Lead)
 	})
 	var workers sync.WaitGroup
 	workers.Go(func() { p.manage.Run(ctx, work) })

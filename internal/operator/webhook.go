@@ -35,8 +35,8 @@ type Webhook struct {
 // webhook is the admission webhook of this process.
 type webhook struct {
 	Webhook
-	keeper  *certificate.Keeper // nil = the certificate is not managed by templater
-	handler http.Handler
+	certificate *certificate.Manager // nil = the certificate is not managed by templater
+	handler     http.Handler
 }
 
 // webhookName is the name of the ValidatingWebhookConfiguration, and the prefix of the name of the Secret. Like the
@@ -123,37 +123,37 @@ func newWebhook(o Options, writer certificate.Writer, review *admission.Handler)
 	w.handler = mux
 	if o.Webhook.CertDir == "" {
 		name := webhookName(o.ClassName)
-		w.keeper = certificate.New(certificate.Options{Namespace: o.Webhook.Namespace, Secret: name + "-webhook", Configuration: name, Writer: writer, Now: time.Now})
+		w.certificate = certificate.New(certificate.Options{Namespace: o.Webhook.Namespace, Secret: name + "-webhook", Configuration: name, Writer: writer, Now: time.Now})
 	}
 	return w
 }
 
 // wants returns the watches of the webhook. It also starts without them, but later.
 func (w *webhook) wants() []watch.Want {
-	if w == nil || w.keeper == nil {
+	if w == nil || w.certificate == nil {
 		return nil
 	}
-	return w.keeper.Wants()
+	return w.certificate.Wants()
 }
 
 // look processes changes of the objects that the webhook watches.
 func (w *webhook) look(ctx context.Context) {
-	if w != nil && w.keeper != nil {
-		w.keeper.Look(ctx)
+	if w != nil && w.certificate != nil {
+		w.certificate.Look(ctx)
 	}
 }
 
 // attach sets the caches of the webhook.
 func (w *webhook) attach(ctx context.Context, caches map[watch.Want]*watch.Cache) {
-	if w != nil && w.keeper != nil {
-		w.keeper.Attach(ctx, caches)
+	if w != nil && w.certificate != nil {
+		w.certificate.Attach(ctx, caches)
 	}
 }
 
 // keep maintains the certificate while this replica leads.
 func (w *webhook) keep(ctx context.Context) {
-	if w != nil && w.keeper != nil {
-		w.keeper.Keep(ctx)
+	if w != nil && w.certificate != nil {
+		w.certificate.Keep(ctx)
 	}
 }
 
@@ -164,8 +164,8 @@ func (w *webhook) open(ctx context.Context) (end func()) {
 		return func() {}
 	}
 	o := serve.Options{Name: "webhook", Address: w.Address, Handler: w.handler}
-	if w.keeper != nil {
-		o.TLS = w.keeper.Config()
+	if w.certificate != nil {
+		o.TLS = w.certificate.Config()
 	} else {
 		o.TLS = serve.NewCertificate(w.CertDir, klog.FromContext(ctx)).Config()
 	}

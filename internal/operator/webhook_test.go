@@ -15,7 +15,7 @@ import (
 func TestWebhookWithoutAddressIsDisabled(t *testing.T) {
 	w := newWebhook(Options{}, nil, nil)
 	if w != nil || w.wants() != nil {
-		t.Error("there is a webhook without an address")
+		t.Error("a webhook without an address is created")
 	}
 	w.look(t.Context())
 	w.attach(t.Context(), nil)
@@ -42,11 +42,11 @@ func TestAddressInUseDisablesOnlyWebhook(t *testing.T) {
 func TestWebhookNamesIncludeClass(t *testing.T) {
 	for class, want := range map[string]string{"": "templater-webhook", "b": "templater-b-webhook"} {
 		w := newWebhook(Options{ClassName: class, Webhook: Webhook{Address: ":9443", Namespace: "ns"}}, nil, &admission.Handler{})
-		if w.keeper.Secret != want || w.keeper.Configuration+"-webhook" != want {
-			t.Errorf("class %q: Secret %s, configuration %s", class, w.keeper.Secret, w.keeper.Configuration)
+		if w.certificate.Secret != want || w.certificate.Configuration+"-webhook" != want {
+			t.Errorf("class %q: Secret %s, configuration %s", class, w.certificate.Secret, w.certificate.Configuration)
 		}
 	}
-	if w := newWebhook(Options{Webhook: Webhook{Address: ":9443", CertDir: "/certs"}}, nil, &admission.Handler{}); w.keeper != nil || len(w.wants()) > 0 {
-		t.Error("it keeps a certificate where there is one in files")
+	if w := newWebhook(Options{Webhook: Webhook{Address: ":9443", CertDir: "/certs"}}, nil, &admission.Handler{}); w.certificate != nil || len(w.wants()) > 0 {
+		t.Error("it manages a certificate although files are set")
 	}
 }

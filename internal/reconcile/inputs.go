@@ -76,7 +76,7 @@ func (in *inputs) selectRelated() *problem.Problem {
 		var unreadable *related.Entry
 		in.selected, unreadable, in.unselected = related.SelectFor(in.Related, in.parent, func(entry string) ([]map[string]any, error) { return in.Program.Select(entry, input) })
 		if unreadable != nil {
-			in.unselected = problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the Watching condition of %s; until then, nothing is changed", permissions.DisplayName(in.As), syntax.RelatedName(unreadable.Name), v1.Describe(in.Name))
+			in.unselected = problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the Watching condition of %s; children are left unchanged until this is resolved", permissions.DisplayName(in.As), syntax.RelatedName(unreadable.Name), v1.Describe(in.Name))
 		}
 	}
 	return in.unselected

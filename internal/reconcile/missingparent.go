@@ -190,7 +190,7 @@ func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Liv
 	case err != nil:
 		return Result{Retry: problem.RetryBackoff}
 	case matches:
-		klog.FromContext(ctx).V(2).Info("keeping the children of a parent that the watch has not shown yet, will retry", "controller", m.Name, "parent", m.key.Parent.String())
+		klog.FromContext(ctx).V(2).Info("keeping the children of a parent that is not in the cache yet, will retry", "controller", m.Name, "parent", m.key.Parent.String())
 		return Result{Retry: problem.RetrySoon}
 	case len(children) > 0:
 		if issue := m.deletions.blocked(ctx); issue != nil {

@@ -87,7 +87,7 @@ func TestUnreadableChildrenAreNotDeleted(t *testing.T) {
 	c.Silent[want] = true
 	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "children that may not be read", c.Run(), "team:robot: status apps one")
-	if got, want := c.Condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: see the Watching condition of TemplateController apps; until then, nothing is deleted"; got != want {
+	if got, want := c.Condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: see the Watching condition of TemplateController apps; children are kept until this is resolved"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 }

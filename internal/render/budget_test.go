@@ -29,7 +29,7 @@ var exhausting = map[string]string{
 	"untilStep overflows":                           `{{ untilStep -9000000000000000000 9000000000000000000 1 | len }}`,
 	"seq":                                           `{{ seq 20000000 | len }}`,
 	"seq overflows":                                 `{{ seq 1 9223372036854775807 | len }}`,
-	"recursion in template goes 100000 deep":        `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`,
+	"recursion in template, 100000 levels":          `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`,
 	"recursion in include":                          `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`,
 	"include calls doubled at each level":           `{{ define "a" }}{{ if lt (len .) 60 }}{{ include "a" (append . 1) }}{{ include "a" (append . 1) }}{{ end }}{{ end }}{{ include "a" (list) }}`,
 	"print doubles, 28 times make 1.4 GB":           `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = print $s $s }}{{ end }}`,
@@ -199,7 +199,7 @@ var limits = map[string][]string{
 		"billion-laughs merge keys in the output",
 	},
 	`include calls are nested more than 64 levels deep`: {
-		"recursion in template goes 100000 deep",
+		"recursion in template, 100000 levels",
 		"recursion in include",
 	},
 	`printf: a width in the format is greater than 1000`: {

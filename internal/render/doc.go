@@ -5,8 +5,8 @@
 //
 // # Values never become structure
 //
-// Whoever may create a parent object chooses the strings that templates
-// print, so text that is put together from strings and then parsed as YAML
+// Anyone who can create a parent chooses the strings that templates
+// print, so text that is concatenated from strings and then parsed as YAML
 // would let that user add fields to a child. Here a template never prints a
 // string: it prints a token that stands for it. The text with its tokens is
 // parsed as YAML, and only then each token is replaced, inside the scalar
@@ -38,5 +38,5 @@
 // characters and no tokens. [token.Rendered] text, from include, toYaml, toJson or
 // quote, is template output that has tokens in it. [token.Derived] text is plain,
 // spans lines and was computed from rendered text; it must not be indented,
-// since its line ends may be structure or content and nobody can tell.
+// since its line ends may be structure or content, and the two cannot be distinguished.
 package render

@@ -66,7 +66,7 @@ func TestRelatedIsReadOnce(t *testing.T) {
 		return []map[string]any{{"metadata": map[string]any{"name": name, "resourceVersion": "1"}}}, nil
 	}}
 	if _, err := p.Child("a", &Input{}); err == nil || !strings.Contains(err.Error(), "related[pods] is not known") {
-		t.Errorf("what is not known: error %v", err)
+		t.Errorf("unknown related objects: error %v", err)
 	}
 	objects, err := p.Child("a", in)
 	if err != nil || objects[0].Content["n"] != int64(1) {
@@ -83,6 +83,6 @@ func TestRelatedIsReadOnce(t *testing.T) {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
 	if _, err := p.Status(in); err == nil || err.Error() != "status:1:7: not now" {
-		t.Errorf("got %v, want the error of who was asked", err)
+		t.Errorf("got %v, want the error of the reader", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestWroteDetectsTemplateKeys tells the author's keys from those that come from data.
-func TestWroteDetectsTemplateKeys(t *testing.T) {
+// TestKeysFromTemplateAreDistinguishedFromData tests which keys the author wrote.
+func TestKeysFromTemplateAreDistinguishedFromData(t *testing.T) {
 	p, err := Compile(Source{
 		Values:   map[string]any{"annotations": map[string]any{"example.org/team": "sales"}, "labels": []any{"example.org/tier"}},
 		Helpers:  `{{ define "h" }}{{ dict "made" .spec.kept }}{{ end }}`,

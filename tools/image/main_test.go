@@ -90,7 +90,7 @@ func TestErrorsAreActionable(t *testing.T) {
 		"a variant":                {[]string{"--platforms", "linux/arm/v7"}, `"linux/arm/v7" is not of the form`},
 		"an unknown architecture":  {[]string{"--platforms", "linux/none"}, "build for linux/none"},
 		"a program with an error":  {[]string{"--source", source(t, "package main\n")}, "build for linux/amd64"},
-		"a bad version":            {[]string{"--version", "1"}, `"1" is no version`},
+		"a bad version":            {[]string{"--version", "1"}, `"1" is not a valid version`},
 		"something besides flags":  {[]string{"dev"}, "dev: unexpected argument"},
 		"an unknown flag":          {[]string{"--nane", "x"}, "nane"},
 		"no registry there":        {[]string{"--name", "localhost:1/templater:dev", "--push", "--platforms", "linux/amd64"}, "push localhost:1/templater:dev"},

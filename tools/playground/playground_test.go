@@ -39,7 +39,7 @@ func TestExamplesHaveChildren(t *testing.T) {
 	}
 	for _, g := range groups {
 		if found[g.title] == 0 {
-			t.Errorf("there is no example in %s", g.folder)
+			t.Errorf("no example in %s", g.folder)
 		}
 	}
 }

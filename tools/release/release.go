@@ -211,7 +211,7 @@ func (r *release) writeManifests(context.Context) error {
 	if err != nil {
 		return err
 	}
-	controller, err := first.Controller(r.source, "Behind "+installFile+": a first kind, its TemplateController, and the rights that these need")
+	controller, err := first.Controller(r.source, "Behind "+installFile+": a first kind, its TemplateController, and their RBAC rules")
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func TestErrorsAreActionable(t *testing.T) {
 		want string
 	}{
 		"no version":                 {[]string{"--version", ""}, "it is no clone, whose commit would tell the version: give --version"},
-		"a bad version":              {[]string{"--version", "1.2.3"}, `--version: "1.2.3" is no version: give one of the form v1.2.3`},
+		"a bad version":              {[]string{"--version", "1.2.3"}, `--version: "1.2.3" is not a valid version: give one of the form v1.2.3`},
 		"a URL without a scheme":     {[]string{"--base-url", "example.org"}, "--base-url example.org: must start with https://"},
 		"a bad platform":             {[]string{"--platforms", "linux"}, `--platforms: "linux" is not of the form SYSTEM/ARCHITECTURE`},
 		"no platform":                {[]string{"--platforms", ""}, "--platforms: give what to build for"},

@@ -120,7 +120,7 @@ func checkWholeProgram(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	if commit := command(t, ".", nil, "git", "rev-parse", "HEAD"); told.Version != "v1.2.3" || told.Commit != commit {
-		t.Errorf("templater version tells %+v, want v1.2.3 of %s", told, commit)
+		t.Errorf("templater version prints %+v, want v1.2.3 of %s", told, commit)
 	}
 	if help := command(t, dir, nil, "sh", "-c", "ln -s templater kubectl-templater && ./kubectl-templater version --help"); !strings.Contains(help, "kubectl templater version") {
 		t.Errorf("as a plugin it calls itself otherwise: %s", help)
@@ -149,7 +149,7 @@ func checkKrew(t *testing.T, files map[string][]byte) {
 	}
 	sh("kubectl krew install --manifest=" + pluginFile + " --archive=" + linux)
 	if version := sh("kubectl templater version"); !strings.Contains(version, "v1.2.3") {
-		t.Errorf("the plugin tells %q", version)
+		t.Errorf("the plugin prints %q", version)
 	}
 	samples, err := filepath.Abs("../../config/samples/simpledeployment")
 	if err != nil {

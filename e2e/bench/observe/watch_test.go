@@ -61,13 +61,13 @@ func TestWatchErrorsAreReturned(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := client.Watch(t.Context(), Set{}, "0", func(*Object) bool { return true }); err == nil {
-				t.Error("there is no error")
+				t.Error("no error")
 			}
 		})
 	}
 }
 
-func TestIs(t *testing.T) {
+func TestConditionMustBeTrueAndCurrent(t *testing.T) {
 	for why, row := range map[string]struct {
 		generation int64
 		conditions []Condition

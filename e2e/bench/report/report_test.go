@@ -17,19 +17,19 @@ func TestMeasurementMeetsTarget(t *testing.T) {
 		figure Figure
 		want   bool
 	}{
-		"no target, nothing to miss":              {Figure{Templater: []float64{1}}, true},
-		"as fast as the floor":                    {Figure{Floor: []float64{100}, Templater: []float64{95}, Target: RatioAtLeast(0.95)}, true},
-		"slower than the floor":                   {Figure{Floor: []float64{100}, Templater: []float64{94}, Target: RatioAtLeast(0.95)}, false},
-		"little more CPU":                         {Figure{Floor: []float64{2}, Templater: []float64{3}, Target: RatioAtMost(1.5)}, true},
-		"too much CPU":                            {Figure{Floor: []float64{2}, Templater: []float64{3.1}, Target: RatioAtMost(1.5)}, false},
-		"the median counts, not a bad round":      {Figure{Floor: []float64{2, 2, 2}, Templater: []float64{2, 9, 2}, Target: RatioAtMost(1.5)}, true},
-		"a bound of templater's own":              {Figure{Floor: []float64{1}, Templater: []float64{8}, Target: AtMost(8)}, true},
-		"exactly so many":                         {Figure{Templater: []float64{2}, Target: Exactly(2)}, true},
-		"fewer is wrong, too":                     {Figure{Templater: []float64{1}, Target: Exactly(2)}, false},
-		"a ratio to nothing is no success":        {Figure{Templater: []float64{1}, Target: RatioAtMost(2)}, false},
-		"what was not measured is no success":     {Figure{Target: AtMost(2)}, false},
-		"infinitely more is no success":           {Figure{Floor: []float64{0}, Templater: []float64{1}, Target: RatioAtMost(2)}, false},
-		"nothing compared with nothing is no one": {Figure{Floor: []float64{0}, Templater: []float64{0}, Target: RatioAtMost(2)}, false},
+		"no target, nothing to miss":         {Figure{Templater: []float64{1}}, true},
+		"as fast as the floor":               {Figure{Floor: []float64{100}, Templater: []float64{95}, Target: RatioAtLeast(0.95)}, true},
+		"slower than the floor":              {Figure{Floor: []float64{100}, Templater: []float64{94}, Target: RatioAtLeast(0.95)}, false},
+		"little more CPU":                    {Figure{Floor: []float64{2}, Templater: []float64{3}, Target: RatioAtMost(1.5)}, true},
+		"too much CPU":                       {Figure{Floor: []float64{2}, Templater: []float64{3.1}, Target: RatioAtMost(1.5)}, false},
+		"the median counts, not a bad round": {Figure{Floor: []float64{2, 2, 2}, Templater: []float64{2, 9, 2}, Target: RatioAtMost(1.5)}, true},
+		"a bound of templater's own":         {Figure{Floor: []float64{1}, Templater: []float64{8}, Target: AtMost(8)}, true},
+		"exactly so many":                    {Figure{Templater: []float64{2}, Target: Exactly(2)}, true},
+		"fewer is wrong, too":                {Figure{Templater: []float64{1}, Target: Exactly(2)}, false},
+		"a ratio to nothing is no success":   {Figure{Templater: []float64{1}, Target: RatioAtMost(2)}, false},
+		"an unmeasured figure fails":         {Figure{Target: AtMost(2)}, false},
+		"infinitely more is no success":      {Figure{Floor: []float64{0}, Templater: []float64{1}, Target: RatioAtMost(2)}, false},
+		"zero divided by zero is not 1":      {Figure{Floor: []float64{0}, Templater: []float64{0}, Target: RatioAtMost(2)}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if got := row.figure.Met(); got != row.want {
@@ -54,7 +54,7 @@ func example() *Report {
 	return r
 }
 
-func TestTable(t *testing.T) {
+func TestTableShowsRatiosAndVerdicts(t *testing.T) {
 	var out bytes.Buffer
 	if err := example().WriteTable(&out); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestJSONContainsRoundsAndVerdict(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
+func TestNumbersAreRoundedToThreeDigits(t *testing.T) {
 	for want, value := range map[string]float64{"0": 0, "0.00123": 0.0012345, "1.5": 1.5, "12.3": 12.345, "1235": 1234.5678, "-3.14": -3.14159, "NaN": math.NaN()} {
 		if got := short(value); got != want {
 			t.Errorf("%v becomes %s, want %s", value, got, want)
@@ -118,7 +118,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-func TestMachine(t *testing.T) {
+func TestMachineFactsAreParsed(t *testing.T) {
 	if got := value("processor\t: 0\nmodel name\t: Fast one\nmodel name\t: Other\n", "model name"); got != "Fast one" {
 		t.Errorf("model is %q", got)
 	}
@@ -151,7 +151,7 @@ func TestKeepCountsDropsTimesAndSizes(t *testing.T) {
 		t.Errorf("want the requests alone, which are missed:\n%s", out.Bytes())
 	}
 	if !strings.Contains(out.String(), "note: 3 figures of times and sizes are neither judged nor shown") {
-		t.Errorf("the table does not say what is left out:\n%s", out.Bytes())
+		t.Errorf("the table does not list omitted figures:\n%s", out.Bytes())
 	}
 }
 

@@ -146,7 +146,7 @@ func (b *Bench) resyncs(ctx context.Context, c contender.Contender, task workloa
 	return poll.Until(ctx, 100*time.Millisecond, func() error {
 		after, err := looks(c, workload.ParentName(0))
 		if err == nil && after-before < resyncLooks {
-			err = fmt.Errorf("the operator has looked at the parent %d times, want %d", after-before, resyncLooks)
+			err = fmt.Errorf("the operator reconciled the parent %d times, want %d", after-before, resyncLooks)
 		}
 		return err
 	})

@@ -89,7 +89,7 @@ func TestUnrelatedRequests(t *testing.T) {
 		event("patch", "kind02s", "status", "p-000003", 200),         // of another kind
 	}
 	if diff := cmp.Diff(events[2:], strangers(events, task)); diff != "" {
-		t.Errorf("strangers (-want +got):\n%s", diff)
+		t.Errorf("requests of others (-want +got):\n%s", diff)
 	}
 }
 

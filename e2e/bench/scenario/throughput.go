@@ -28,7 +28,7 @@ func (b *Bench) update(ctx context.Context) error {
 
 func (b *Bench) pod(ctx context.Context) error {
 	if b.Bed.Cluster == nil {
-		b.Report.Note("scenario pod left out: it needs Pods that are played by kwok, which the cluster of --kubeconfig may not have")
+		b.Report.Note("scenario pod left out: it needs Pods that are simulated by kwok, which the cluster of --kubeconfig may not have")
 		return nil
 	}
 	task := oneConfigMap
@@ -200,12 +200,12 @@ func (b *Bench) verify(ctx context.Context, t throughput, task workload.Task) er
 		return err
 	}
 	if want := (t.parents + 1) * task.Children; len(children.Items) != want { // including those of the first parent
-		return fmt.Errorf("the statuses are as wanted, but there are %d children and not %d", len(children.Items), want)
+		return fmt.Errorf("the statuses match, but there are %d children, want %d", len(children.Items), want)
 	}
 	for _, child := range children.Items {
 		first := strings.HasPrefix(child.Metadata.Name, firstParent)
 		if task.ChildKind == workload.ConfigMap && !first && child.Data["color"] != t.color() {
-			return fmt.Errorf("the statuses are as wanted, but child %s is not", child.Metadata.Name)
+			return fmt.Errorf("the statuses match, but child %s does not", child.Metadata.Name)
 		}
 	}
 	return nil

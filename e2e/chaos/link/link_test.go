@@ -262,7 +262,7 @@ func TestProxyRejectsWatchesOfOneResource(t *testing.T) {
 	defer missed.Body.Close()
 	end := b.RefuseWatches("configmaps", http.StatusForbidden)
 	if _, err := io.ReadAll(hit.Body); os.IsTimeout(err) { // it may end with or without an error
-		t.Errorf("a watch of the resource goes on: %v", err)
+		t.Errorf("a watch of the resource is not ended: %v", err)
 	}
 	begun := make([]byte, len("begun "))
 	if _, err := io.ReadFull(missed.Body, begun); err != nil {
@@ -299,7 +299,7 @@ func TestProxyDelaysWatchEvents(t *testing.T) {
 	before := get("/api/v1/configmaps?watch=true")
 	end := b.HoldWatches("configmaps")
 	if _, err := io.ReadAll(before.Body); os.IsTimeout(err) {
-		t.Errorf("a watch of the resource goes on: %v", err)
+		t.Errorf("a watch of the resource is not ended: %v", err)
 	}
 	held, came := get("/api/v1/configmaps"), make(chan string, 1)
 	go func() {

@@ -9,7 +9,7 @@ import (
 // Verb is the kind of an action.
 type Verb string
 
-// Actions of users and strangers.
+// Actions of users and other clients.
 const (
 	SetParent     Verb = "set parent"     // create or change it
 	DeleteParent  Verb = "delete parent"  // Hard: in the foreground
@@ -47,38 +47,38 @@ const (
 	HoldChild     Verb = "hold child"       // a finalizer that is removed after a while
 	SpoilStatus   Verb = "spoil status"     // of a parent: overwrite fields that the template sets
 	StripStatus   Verb = "strip status"     // remove it completely
-	NoteStatus    Verb = "note in status"   // the stranger's own field and condition
+	NoteStatus    Verb = "note in status"   // field and condition of another client
 )
 
 // Faults.
 const (
-	KillOperator   Verb = "kill operator"
-	StopOperator   Verb = "stop operator"   // with SIGTERM
-	FreezeOperator Verb = "freeze operator" // with SIGSTOP, until SIGCONT
-	KillAPIServer  Verb = "kill kube-apiserver"
-	KillEtcd       Verb = "kill etcd"
-	Cut            Verb = "cut connections"
-	Stall          Verb = "stall connections"
-	Answer429      Verb = "answer 429"
-	Answer500      Verb = "answer 500"
-	DropAnswers    Verb = "drop answers" // to writes that the server has executed
-	SlowAnswers    Verb = "slow answers"
-	LateAnswers    Verb = "late answers"
-	ShiftDates     Verb = "shift dates"    // of the server's responses
-	JumpClock      Verb = "jump clock"     // of the operator, and back
-	Watches403     Verb = "refuse watches" // of one resource
-	Watches500     Verb = "fail watches"   // of one resource
-	Watches410     Verb = "expire watches" // of one resource
-	HoldWatches    Verb = "hold watches"   // of one resource: new ones start, but deliver nothing for a while
-	CompactEtcd    Verb = "compact etcd"   // and kill kube-apiserver, so that old resource versions are unavailable
-	WithdrawRight  Verb = "withdraw right" // from the operators
-	FailLogs       Verb = "fail logs"      // requests for Pod logs
+	KillOperator     Verb = "kill operator"
+	StopOperator     Verb = "stop operator"   // with SIGTERM
+	FreezeOperator   Verb = "freeze operator" // with SIGSTOP, until SIGCONT
+	KillAPIServer    Verb = "kill kube-apiserver"
+	KillEtcd         Verb = "kill etcd"
+	Cut              Verb = "cut connections"
+	Stall            Verb = "stall connections"
+	Answer429        Verb = "answer 429"
+	Answer500        Verb = "answer 500"
+	DropAnswers      Verb = "drop answers" // to writes that the server has executed
+	SlowAnswers      Verb = "slow answers"
+	LateAnswers      Verb = "late answers"
+	ShiftDates       Verb = "shift dates"       // of the server's responses
+	JumpClock        Verb = "jump clock"        // of the operator, and back
+	Watches403       Verb = "refuse watches"    // of one resource
+	Watches500       Verb = "fail watches"      // of one resource
+	Watches410       Verb = "expire watches"    // of one resource
+	HoldWatches      Verb = "hold watches"      // of one resource: new ones start, but deliver nothing for a while
+	CompactEtcd      Verb = "compact etcd"      // and kill kube-apiserver, so that old resource versions are unavailable
+	RevokePermission Verb = "revoke permission" // from the operators
+	FailLogs         Verb = "fail logs"         // requests for Pod logs
 )
 
 // Faults are the verbs of all faults.
-var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, LateAnswers, ShiftDates, JumpClock, Watches403, Watches500, Watches410, HoldWatches, CompactEtcd, WithdrawRight, FailLogs}
+var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, LateAnswers, ShiftDates, JumpClock, Watches403, Watches500, Watches410, HoldWatches, CompactEtcd, RevokePermission, FailLogs}
 
-// Guise is how closely a stranger's object resembles a child.
+// Guise is how closely a foreign object resembles a child.
 type Guise string
 
 // The guises. Each adds to the previous one.
@@ -109,7 +109,7 @@ type Action struct {
 	Text       string              // of SetPod
 	Guise      Guise               // of PutForeign
 	Parents    map[ParentID]Parent // of MoveEngines
-	Right      Right               // of WithdrawRight
+	Permission Permission          // of RevokePermission
 	Resource   string              // resource whose watches a fault affects
 	Namespace  string
 	Hard       bool // see the verbs
@@ -123,8 +123,8 @@ func (a Action) String() string {
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
 	case ShiftDates, JumpClock:
 		text += " by " + a.Offset.String()
-	case WithdrawRight:
-		text += " to " + a.Right.String()
+	case RevokePermission:
+		text += " to " + a.Permission.String()
 	case DeleteParent, OrphanParent, SkipParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
 	case SetSource:
@@ -163,7 +163,7 @@ func (a Action) String() string {
 	return text
 }
 
-// Apply applies the action to the world. Actions of strangers and faults do not change it.
+// Apply applies the action to the world. Actions of other clients and faults do not change it.
 func (w *World) Apply(a Action) {
 	switch a.Verb {
 	case SetParent, ReplaceParent:

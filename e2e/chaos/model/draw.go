@@ -87,7 +87,7 @@ func (d *drawer) draw(o Options, slow string) {
 		}
 	}
 	if slow != "" && KindOf(slow) == d.kind {
-		return // strangers would have to wait, too
+		return // other clients would have to wait, too
 	}
 	if d.IntN(4) > 0 { // first, because other actions may hide the effect of an edit
 		d.add(d.ofController())
@@ -133,8 +133,8 @@ func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	case KillOperator, StopOperator, FreezeOperator:
 		a.Replica = 1 + r.IntN(max(o.Replicas, 1))
 	case KillAPIServer, KillEtcd, CompactEtcd, FailLogs:
-	case WithdrawRight:
-		a.Right = Rights[r.IntN(len(Rights))]
+	case RevokePermission:
+		a.Permission = Permissions[r.IntN(len(Permissions))]
 	case JumpClock, ShiftDates:
 		a.Offset = offsets[r.IntN(len(offsets))]
 		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
@@ -199,7 +199,7 @@ func (d *drawer) action() Action {
 	case n < 64:
 		return d.ofChild()
 	case n < 74:
-		return d.ofStranger()
+		return d.ofForeign()
 	case n < 84 && d.kind == "One":
 		return d.ofNamespace()
 	case n < 84 && (d.kind == "Report" || d.kind == "Engine"):
@@ -269,7 +269,7 @@ func (d *drawer) moveEngines(n int) Action {
 	return a
 }
 
-// ofStatus has a stranger write to the status of a parent.
+// ofStatus makes another client write to the status of a parent.
 func (d *drawer) ofStatus() Action {
 	return Action{Verb: []Verb{SpoilStatus, StripStatus, NoteStatus}[d.IntN(3)], ID: d.parentID()}
 }
@@ -310,9 +310,9 @@ func (d *drawer) ofChild() Action {
 	return Action{Verb: verbs[d.IntN(len(verbs))], Child: child.ID, For: duration(d.Rand, 4*d.slow)}
 }
 
-// ofStranger creates an object with the name of a possible child, or deletes it. The strategy Recreate would be blocked
+// ofForeign creates an object with the name of a possible child, or deletes it. The strategy Recreate would be blocked
 // by it completely, so its children are excluded.
-func (d *drawer) ofStranger() Action {
+func (d *drawer) ofForeign() Action {
 	shape := map[string]string{"One": One, "Many": Many, "Report": Report}[d.kind]
 	if shape == "" {
 		return d.ofChild()

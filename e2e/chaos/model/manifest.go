@@ -10,11 +10,11 @@ const (
 	NamespaceLabel = "chaos-open"
 )
 
-// NoteField is the field that a stranger may add to a parent's status, and StrangeCondition the type of the stranger's
+// NoteField is the field that another client can add to a parent's status, and ForeignCondition the type of that client's
 // condition.
 const (
 	NoteField        = "note"
-	StrangeCondition = "Strange"
+	ForeignCondition = "Foreign"
 )
 
 // ReadyCondition is the type of a TemplateController's ready condition. TemplateControllers that share parents have

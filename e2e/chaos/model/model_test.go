@@ -124,7 +124,7 @@ func TestDrawCoversAllFeatures(t *testing.T) {
 		for _, lane := range round.Faults {
 			for _, a := range lane {
 				seen[a.Verb]++
-				if a.Verb != KillAPIServer && a.Verb != KillEtcd && a.Verb != CompactEtcd && a.Verb != WithdrawRight && a.Verb != FailLogs {
+				if a.Verb != KillAPIServer && a.Verb != KillEtcd && a.Verb != CompactEtcd && a.Verb != RevokePermission && a.Verb != FailLogs {
 					replicas[a.Verb == KillOperator || a.Verb == FreezeOperator][a.Replica] = true
 				}
 			}

@@ -32,36 +32,36 @@ func TestSteadyChildren(t *testing.T) {
 		actions []Action
 		want    []string
 	}{
-		"nothing happens": {"Many", nil, []string{many, secret}},
-		"a name, an order and a policy are no content": {"Again", []Action{
+		"no action": {"Many", nil, []string{many, secret}},
+		"names, order and policies do not change content": {"Again", []Action{
 			edited(Again, func(c *Controller) { c.Entry, c.Swapped, c.Unpruned = "maps", true, true }),
 		}, []string{again}},
-		"Recreate replaces what has another content": {"Again", []Action{edited(Again, func(c *Controller) { c.Edition++ })}, nil},
-		"it does so for a moment": {"Again", []Action{
+		"Recreate replaces changed content": {"Again", []Action{edited(Again, func(c *Controller) { c.Edition++ })}, nil},
+		"Recreate for a short time": {"Again", []Action{
 			edited(Again, func(c *Controller) { c.Edition++ }), edited(Again, func(*Controller) {}),
 		}, nil},
-		"it may do so when it works again":            {"Again", []Action{edited(Again, func(c *Controller) { c.Suspended = true })}, nil},
-		"Apply changes in place":                      {"Many", []Action{edited(Many, func(c *Controller) { c.Edition++ })}, []string{many, secret}},
-		"broken templates cost nothing":               {"Many", []Action{edited(Many, func(c *Controller) { c.Broken = true })}, []string{many, secret}},
-		"the parent is another one":                   {"Many", []Action{{Verb: ReplaceParent, ID: parent("Many"), Parent: Parent{Count: 1}}}, nil},
-		"a stranger deletes it":                       {"Many", []Action{{Verb: DeleteChild, Child: ChildID{"configmaps", "chaos-a", "many-p-0"}}}, []string{secret}},
-		"the parent does not match":                   {"Many", []Action{edited(Many, func(c *Controller) { c.Selective = true })}, nil},
-		"it does not match, and what is pruned stays": {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Unpruned = true, true })}, []string{many}},
-		"it does not match, and its entry has got another name": {"Many", []Action{
+		"Recreate after suspension":                 {"Again", []Action{edited(Again, func(c *Controller) { c.Suspended = true })}, nil},
+		"Apply changes in place":                    {"Many", []Action{edited(Many, func(c *Controller) { c.Edition++ })}, []string{many, secret}},
+		"broken templates keep children":            {"Many", []Action{edited(Many, func(c *Controller) { c.Broken = true })}, []string{many, secret}},
+		"parent replaced":                           {"Many", []Action{{Verb: ReplaceParent, ID: parent("Many"), Parent: Parent{Count: 1}}}, nil},
+		"another client deletes the child":          {"Many", []Action{{Verb: DeleteChild, Child: ChildID{"configmaps", "chaos-a", "many-p-0"}}}, []string{secret}},
+		"parent stops matching":                     {"Many", []Action{edited(Many, func(c *Controller) { c.Selective = true })}, nil},
+		"parent stops matching, prunePolicy Orphan": {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Unpruned = true, true })}, []string{many}},
+		"parent stops matching, child template renamed": {"Many", []Action{
 			edited(Many, func(c *Controller) { c.Selective, c.Unpruned, c.Entry = true, true, "maps" }),
 		}, nil},
-		"the TemplateController goes alone":             {"Many", []Action{gone(Many, func(*Controller) {})}, []string{many, secret}},
-		"the TemplateController goes with its children": {"Many", []Action{gone(Many, func(c *Controller) { c.Purge = true })}, nil},
-		"it goes with a policy that its children may not have yet": {"Again", []Action{
+		"TemplateController deleted without children":  {"Many", []Action{gone(Many, func(*Controller) {})}, []string{many, secret}},
+		"TemplateController deleted with its children": {"Many", []Action{gone(Many, func(c *Controller) { c.Purge = true })}, nil},
+		"TemplateController deleted after a policy change": {"Again", []Action{
 			edited(Again, func(c *Controller) { c.Unpruned, c.Purge = true, true }), gone(Again, func(c *Controller) { c.Unpruned, c.Purge = true, true }),
 		}, nil},
-		"it comes back, and its children have gone": {"Many", []Action{
+		"TemplateController restored after its children were deleted": {"Many", []Action{
 			edited(Many, func(c *Controller) { c.Purge = true }), replaced(Many),
 		}, nil},
-		"what is kept after its parent stays as long as that is there": {"Report", []Action{edited(Report, func(c *Controller) { c.Keep = true })}, []string{report, kept}},
-		"an engine that starts again has no child for a while":         {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 2}}}, nil},
-		"an engine that is at its end stays there":                     {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 1, Text: "t"}}}, []string{engine}},
-		"a stranger sends an engine back":                              {"Engine", []Action{{Verb: SpoilStatus, ID: parent("Engine")}}, nil},
+		"deletionPolicy Orphan has no effect while the parent exists": {"Report", []Action{edited(Report, func(c *Controller) { c.Keep = true })}, []string{report, kept}},
+		"restarted engine":                {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 2}}}, nil},
+		"finished engine":                 {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 1, Text: "t"}}}, []string{engine}},
+		"another client resets an engine": {"Engine", []Action{{Verb: SpoilStatus, ID: parent("Engine")}}, nil},
 	} {
 		t.Run(why, func(t *testing.T) {
 			w := NewWorld("hush")

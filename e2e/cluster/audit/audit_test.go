@@ -33,10 +33,10 @@ func TestSince(t *testing.T) {
 		"each request counts once, half a line does not": {0, nil, 4},
 		"one user": {0, By("alice"), 2},
 		"a watch that began before the mark ends behind it": {Mark(len(watchBegins)), By("alice"), 1},
-		"a watch is denied":  {0, By("dora"), 1},
-		"behind the mark":    {Mark(len(watchBegins)), By("bob"), 1},
-		"only half a line":   {Mark(len(all) - len(half)), nil, 0},
-		"nobody of the name": {0, By("carol"), 0},
+		"a watch is denied": {0, By("dora"), 1},
+		"behind the mark":   {Mark(len(watchBegins)), By("bob"), 1},
+		"only half a line":  {Mark(len(all) - len(half)), nil, 0},
+		"no such user":      {0, By("carol"), 0},
 	} {
 		events, err := log.Since(c.mark, c.keep)
 		if err != nil {

@@ -67,7 +67,7 @@ func DNS(c *layout.Cluster) supervise.Process {
 	}
 }
 
-// Kwok simulates all nodes and their Pods, except those that a test simulates itself: see layout.UnplayedLabel.
+// Kwok simulates all nodes and their Pods, except those that a test simulates itself: see layout.UnmanagedLabel.
 func Kwok(c *layout.Cluster) supervise.Process {
 	return supervise.Process{
 		Name: "kwok",
@@ -80,7 +80,7 @@ func Kwok(c *layout.Cluster) supervise.Process {
 			"--cidr=10.128.0.0/9", // large enough for many Pods
 			"--node-ip=" + layout.NodeIP,
 			// Stages cannot exclude single Pods as long as kwok's own stages are used.
-			"--disregard-status-with-label-selector=" + layout.UnplayedLabel,
+			"--disregard-status-with-label-selector=" + layout.UnmanagedLabel,
 		},
 	}
 }

@@ -20,9 +20,9 @@ const (
 	Kwok Mode = "kwok" // plain processes; kwok simulates Pods
 )
 
-// UnplayedLabel marks Pods that kwok ignores: it takes two Pods of the same name for one, and deletes the second one if
+// UnmanagedLabel marks Pods that kwok ignores: it takes two Pods of the same name for one, and deletes the second one if
 // it is late.
-const UnplayedLabel = "e2e.templater.dev/unplayed"
+const UnmanagedLabel = "e2e.templater.dev/unmanaged"
 
 // Addresses inside the network namespace of a real node. All clusters use the same ones, because each has its own
 // namespace.

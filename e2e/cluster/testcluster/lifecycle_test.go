@@ -223,11 +223,11 @@ func checkUser(t *testing.T, c *Cluster) {
 	}
 	raw := []string{"get", "--raw", "/api/v1/namespaces/default/pods/hello"}
 	if out, err := tryKubectl(t.Context(), c, kubeconfig, "", raw...); err == nil || !strings.Contains(out, "forbidden") {
-		t.Errorf("without rights: got %v %s, want forbidden", err, out)
+		t.Errorf("without permissions: got %v %s, want forbidden", err, out)
 	}
 	kubectl(t, c, "create", "rolebinding", "readers", "--clusterrole=view", "--group=readers")
 	if out, err := tryKubectl(t.Context(), c, kubeconfig, "", raw...); err != nil {
-		t.Errorf("with rights: %v: %s", err, out)
+		t.Errorf("with permissions: %v: %s", err, out)
 	}
 	events, err := c.Audit().Since(mark, audit.By("alice"))
 	if err != nil {

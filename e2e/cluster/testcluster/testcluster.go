@@ -65,7 +65,7 @@ func Find(cacheDir, name string) (*Cluster, error) {
 		return nil, err
 	}
 	if !c.alive() {
-		return nil, fmt.Errorf("cluster %s: %w: its processes are gone", c.Name, ErrNotUp)
+		return nil, fmt.Errorf("cluster %s: %w: its processes have exited", c.Name, ErrNotUp)
 	}
 	return c, nil
 }

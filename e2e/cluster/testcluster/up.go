@@ -54,7 +54,7 @@ func running(cache layout.Cache, options Options) (*Cluster, error) {
 	}
 	c := &Cluster{spec}
 	if !c.alive() {
-		fmt.Fprintf(options.Out, "cluster %s has died; removing what is left of it\n", c.Name)
+		fmt.Fprintf(options.Out, "cluster %s has exited; removing the rest of it\n", c.Name)
 		return nil, c.remove()
 	}
 	if options.Mode != layout.Auto && options.Mode != c.Mode {

@@ -21,7 +21,7 @@ func (i id) String() string { return simulate.Named(i.kind, i.namespace, i.name)
 var errNoObject = errors.New("an object needs apiVersion, kind and metadata.name")
 
 // id returns the identity of an object. The namespace defaults to that of the parent if the kind is namespaced.
-func (w *world) id(o map[string]any) (id, error) {
+func (f *fixture) id(o map[string]any) (id, error) {
 	metadata, _ := o["metadata"].(map[string]any)
 	apiVersion, _ := o["apiVersion"].(string)
 	i := id{group: schema.FromAPIVersionAndKind(apiVersion, "").Group}
@@ -30,14 +30,14 @@ func (w *world) id(o map[string]any) (id, error) {
 	if apiVersion == "" || i.kind == "" || i.name == "" {
 		return i, errNoObject
 	}
-	i.namespace = w.simulator.Namespace(o, w.state.Parent)
+	i.namespace = f.simulator.Namespace(o, f.state.Parent)
 	return i, nil
 }
 
 // find returns the object with that identity, or nil.
-func (w *world) find(of id, all []map[string]any) map[string]any {
+func (f *fixture) find(of id, all []map[string]any) map[string]any {
 	for _, o := range all {
-		if other, _ := w.id(o); other == of {
+		if other, _ := f.id(o); other == of {
 			return o
 		}
 	}
@@ -45,10 +45,10 @@ func (w *world) find(of id, all []map[string]any) map[string]any {
 }
 
 // similar suggests an object of the kind with a similar name, or returns "".
-func (w *world) similar(to id, all []map[string]any) string {
+func (f *fixture) similar(to id, all []map[string]any) string {
 	byName := map[string]string{}
 	for _, o := range all {
-		if other, _ := w.id(o); other.kind == to.kind {
+		if other, _ := f.id(o); other.kind == to.kind {
 			byName[other.name] = other.String()
 		}
 	}

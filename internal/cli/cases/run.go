@@ -93,33 +93,33 @@ func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error
 }
 
 // step runs a step. It returns the result including its errors, or a failure that is independent of the expected file.
-func (w *world) step(s Step) (text []byte, faults []string, failure string, err error) {
-	result, err := w.advance(s)
-	if errors.Is(err, simulate.ErrRestless) {
-		return nil, nil, "the reconciliation does not settle: " + err.Error() + "\n", nil
+func (f *fixture) step(s Step) (text []byte, faults []string, failure string, err error) {
+	result, err := f.advance(s)
+	if errors.Is(err, simulate.ErrNotConverging) {
+		return nil, nil, "the reconciliation does not converge: " + err.Error() + "\n", nil
 	}
 	if err != nil {
 		return nil, nil, "", err
 	}
-	text, err = show.Golden(show.Of(w.controller, w.state.Parent, result))
+	text, err = show.Golden(show.Of(f.controller, f.state.Parent, result))
 	return text, result.Errors, "", err
 }
 
 // advance applies the changes of a step, and reconciles until nothing changes.
-func (w *world) advance(s Step) (simulate.Result, error) {
-	if w.gone {
+func (f *fixture) advance(s Step) (simulate.Result, error) {
+	if f.gone {
 		return simulate.Result{}, errGone
 	}
-	before := w.state.Objects
-	if err := w.happen(s); err != nil {
+	before := f.state.Objects
+	if err := f.apply(s); err != nil {
 		return simulate.Result{}, err
 	}
-	result, next, err := w.simulator.SettleReady(w.state, func(entry string) bool { return s.AllReady || slices.Contains(s.Ready, entry) })
+	result, next, err := f.simulator.SettleReady(f.state, func(entry string) bool { return s.AllReady || slices.Contains(s.Ready, entry) })
 	if err != nil {
 		return result, err
 	}
-	w.state, w.gone = next, result.Gone
-	return result, w.checkObserved(s, before, result)
+	f.state, f.gone = next, result.Gone
+	return result, f.checkObserved(s, before, result)
 }
 
 // record writes the result of a step. If a new or changed file contains errors, the step fails once, so that somebody reviews it.

@@ -60,10 +60,10 @@ func TestStepObserveValidation(t *testing.T) {
 		"one of another kind":                    {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: map}}]}", "no child template renders Secret team/map, and " + nobodys + "; put objects that are only read into related"},
 		"one that a template reads":              {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: one}}}]}", ""},
 		"one that no template reads":             {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: two}}}]}", nobodys + "; put objects that are only read into related"},
-		"a child of an entry that is gone":       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/child: old}}}]}", ""},
+		"a child of a removed child template":    {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/child: old}}}]}", ""},
 		"another controller's":                   {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/controller: other}}}]}", ""},
 		"another parent's":                       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/parent-uid: u}}}]}", ""},
-		"somebody's":                             {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, ownerReferences: [{uid: u}]}}]}", ""},
+		"an object with another owner":           {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, ownerReferences: [{uid: u}]}}]}", ""},
 		"no object to observe":                   {"{name: b, observe: [{apiVersion: v1, metadata: {name: x}}]}", "observe: an object needs apiVersion, kind and metadata.name"},
 		"no version of one":                      {"{name: b, observe: [{kind: Pod, metadata: {name: x}}]}", "observe: an object needs apiVersion, kind and metadata.name"},
 		"no object":                              {"{name: b, related: [{kind: Pod}]}", "related: an object needs apiVersion, kind and metadata.name"},
@@ -88,8 +88,8 @@ func TestObservedObjectMatchingTemplateIsChild(t *testing.T) {
 	once = strings.Replace(once, "| quote }}}}\n", "| quote }}}}{{ end }}\n  status: {template: 'done: true'}\n", 1)
 	const given = "{name: a, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {pods: \"0\"}}]}"
 	for why, row := range map[string]struct{ controller, want string }{
-		"it stays": {controller, "writes:\n- update the status of App team/one\n"},
-		"it goes":  {once, "- delete ConfigMap team/map\n"},
+		"kept":   {controller, "writes:\n- update the status of App team/one\n"},
+		"pruned": {once, "- delete ConfigMap team/map\n"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := folder(t, row.controller+"steps: ["+given+"]\n")
@@ -105,7 +105,7 @@ func TestObservedObjectMatchingTemplateIsChild(t *testing.T) {
 	left = strings.Replace(left, "- name: map\n", "- name: map\n    prunePolicy: Orphan\n", 1)
 	c := folder(t, left+"steps: [{name: a, observe: [{apiVersion: v1, kind: Secret, metadata: {name: token, labels: {templater.dev/child: map}}}, {apiVersion: v1, kind: Secret, metadata: {name: tokne}}]}]\n")
 	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), "; did you mean Secret team/token?") {
-		t.Errorf("a child that nobody wants any more: %v", err)
+		t.Errorf("a child that is no longer rendered: %v", err)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestCaseSelectsControllerParentAndCRD(t *testing.T) {
 func TestReconciliationLoopFailsTheStep(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n-- case/parent.yaml --", 1)+"steps: [{name: a}]\n")
 	outcome, err := c.Run(true)
-	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not settle: every reconciliation causes another write") || exists(c.expected(0)) {
+	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not converge: every reconciliation causes another write") || exists(c.expected(0)) {
 		t.Errorf("%v: %+v", err, outcome)
 	}
 }
@@ -252,7 +252,7 @@ func TestAfterAdvancesTimeToFinalizeTimeout(t *testing.T) {
 	for i, gone := range []bool{false, false, false, true} {
 		text, err := os.ReadFile(c.expected(i))
 		if err != nil || strings.Contains(string(text), "gone: true") != gone {
-			t.Errorf("step %d: %v: want that gone is %v:\n%s", i, err, gone, text)
+			t.Errorf("step %d: %v: want gone = %v:\n%s", i, err, gone, text)
 		}
 	}
 }

@@ -18,12 +18,12 @@ func data(t *testing.T, text string) (out map[string]any) {
 // TestLocalApplyKeepsForeignFields keeps what others have set.
 func TestLocalApplyKeepsForeignFields(t *testing.T) {
 	for why, row := range map[string]struct{ live, was, wanted, want string }{
-		"a field changes, a default stays":  {`{a: 1, d: 9}`, `{a: 1}`, `{a: 2}`, `{a: 2, d: 9}`},
-		"a field goes, a default stays":     {`{a: 1, b: 1, d: 9}`, `{a: 1, b: 1}`, `{a: 1}`, `{a: 1, d: 9}`},
-		"a field comes":                     {`{a: 1}`, `{a: 1}`, `{a: 1, b: {c: 1}}`, `{a: 1, b: {c: 1}}`},
+		"changed field, default kept":       {`{a: 1, d: 9}`, `{a: 1}`, `{a: 2}`, `{a: 2, d: 9}`},
+		"removed field, default kept":       {`{a: 1, b: 1, d: 9}`, `{a: 1, b: 1}`, `{a: 1}`, `{a: 1, d: 9}`},
+		"added field":                       {`{a: 1}`, `{a: 1}`, `{a: 1, b: {c: 1}}`, `{a: 1, b: {c: 1}}`},
 		"deep down":                         {`{a: {b: 1, c: 1, d: 9}}`, `{a: {b: 1, c: 1}}`, `{a: {b: 2}}`, `{a: {b: 2, d: 9}}`},
 		"in a list of the same length":      {`{l: [{a: 1, d: 9}, {a: 2, d: 9}]}`, `{l: [{a: 1}, {a: 2}]}`, `{l: [{a: 1}, {a: 3}]}`, `{l: [{a: 1, d: 9}, {a: 3, d: 9}]}`},
-		"a field goes in a list":            {`{l: [{a: 1, b: 1, d: 9}]}`, `{l: [{a: 1, b: 1}]}`, `{l: [{a: 1}]}`, `{l: [{a: 1, d: 9}]}`},
+		"removed field of a list item":      {`{l: [{a: 1, b: 1, d: 9}]}`, `{l: [{a: 1, b: 1}]}`, `{l: [{a: 1}]}`, `{l: [{a: 1, d: 9}]}`},
 		"a list that was of another length": {`{l: [{a: 1, b: 1, d: 9}]}`, `{l: [{b: 1}, {b: 1}]}`, `{l: [{a: 1}]}`, `{l: [{a: 1, b: 1, d: 9}]}`},
 		"a list gets longer":                {`{l: [{a: 1, d: 9}]}`, `{l: [{a: 1}]}`, `{l: [{a: 1}, {a: 2}]}`, `{l: [{a: 1}, {a: 2}]}`},
 		"a list in the place of none":       {`{}`, `{}`, `{l: []}`, `{l: []}`},

@@ -55,7 +55,7 @@ func TestObjectsBeingDeletedAreSkipped(t *testing.T) {
 	c.serve(configMap, nil, one, two)
 	c.change("configmaps", deleting)
 	if _, got := c.compare(edited); !slices.Equal(got, []string{"one", "  create ConfigMap one of map", "two", "  update ConfigMap two of map"}) {
-		t.Errorf("a child, which comes again: %q", got)
+		t.Errorf("a recreated child: %q", got)
 	}
 	c = newCluster(t)
 	c.serve(configMap, nil, one, two)
@@ -148,7 +148,7 @@ func TestReconciliationLoopIsReportedPerParent(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	_, got := c.compare(configMap + "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n")
-	if want := "one status fault: " + simulate.ErrRestless.Error(); !slices.Equal(got, []string{want}) {
+	if want := "one status fault: " + simulate.ErrNotConverging.Error(); !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want %s", got, want)
 	}
 }
@@ -385,7 +385,7 @@ func TestOnDeleteReportsOnlyMissingObjects(t *testing.T) {
 	c.serve(onDelete, nil, one)
 	delete(c.objects, schema.GroupResource{Resource: "configmaps"})
 	if _, got := c.compare(strings.ReplaceAll(onDelete, "{{ .spec.text }}", "{{ .spec.text }}!")); !slices.Equal(got, []string{"one", "  create ConfigMap one of map"}) {
-		t.Errorf("an object that somebody has deleted: %q", got)
+		t.Errorf("a deleted object: %q", got)
 	}
 }
 
@@ -417,7 +417,7 @@ func TestDiscoveryAndAccessErrorsEndComparison(t *testing.T) {
 		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "one", nil)
 	}
 	if report, err := comparer.Compare(t.Context(), edited); !errors.Is(err, away) {
-		t.Errorf("rights: %v, %+v", err, report)
+		t.Errorf("permissions: %v, %+v", err, report)
 	}
 	c.answer = func(_ request.Location, body *object.Object) (*object.Object, error) { // of the first one
 		c.broken = map[string]error{"Secret": away}

@@ -30,10 +30,10 @@ func TestDeletionsBehindReadyWhenAreUncertain(t *testing.T) {
 		edit      func(entries string) string
 		want      []string
 	}{
-		"it is not true yet":     {`eq .object.data.state "granted"`, nil, []string{"one", "  unknown ConfigMap map-one of map", "  create ConfigMap map-two of map"}},
-		"it cannot be evaluated": {`eq .object.status.phase "granted"`, nil, []string{"one", "  unknown ConfigMap map-one of map", "  create ConfigMap map-two of map"}},
-		"it is true":             {`eq .object.data.state "requested"`, nil, []string{"one", "  delete ConfigMap map-one of map", "  create ConfigMap map-two of map"}},
-		"it is true, and another object becomes ready": {
+		"not true yet":     {`eq .object.data.state "granted"`, nil, []string{"one", "  unknown ConfigMap map-one of map", "  create ConfigMap map-two of map"}},
+		"evaluation fails": {`eq .object.status.phase "granted"`, nil, []string{"one", "  unknown ConfigMap map-one of map", "  create ConfigMap map-two of map"}},
+		"true":             {`eq .object.data.state "requested"`, nil, []string{"one", "  delete ConfigMap map-one of map", "  create ConfigMap map-two of map"}},
+		"true, and another object becomes ready": {
 			`eq .object.data.state "requested"`, behind,
 			[]string{"one", "  delete ConfigMap map-one of map", "  create ConfigMap map-two of map", "  create Deployment server of server"},
 		},
@@ -48,7 +48,7 @@ func TestDeletionsBehindReadyWhenAreUncertain(t *testing.T) {
 			shown, got := c.compare(edited)
 			got[0] = strings.TrimSuffix(got[0], " status") // whether that differs is no matter here
 			if diff := cmp.Diff(row.want, got); diff != "" {
-				t.Errorf("what is reported (-want +got):\n%s", diff)
+				t.Errorf("report (-want +got):\n%s", diff)
 			}
 			var b strings.Builder
 			if err := Text(&b, report.Colors{}, shown); err != nil {

@@ -60,13 +60,13 @@ func TestCompareEdits(t *testing.T) {
 		want        []string
 		tried       []string
 	}{
-		"nothing is different":            {configMap, configMap, nil, nil},
+		"no change":                       {configMap, configMap, nil, nil},
 		"another text of the same object": {configMap, strings.ReplaceAll(configMap, `"{{ .spec.text }}"`, `{{ .spec.text | quote }}`), nil, nil},
 		"an update is tried": {
 			configMap, strings.ReplaceAll(configMap, ".spec.text }}", ".spec.text }}{{ if .spec.loud }}!{{ end }}"),
 			[]string{"one", "  update ConfigMap one of map"}, []string{"update configmaps default/one"},
 		},
-		"a field that goes": {
+		"removed field": {
 			configMap, strings.ReplaceAll(configMap, "      data: {text: \"{{ .spec.text }}\"}\n", "      data: {}\n"),
 			[]string{"one", "  update ConfigMap one of map", "two", "  update ConfigMap two of map"}, []string{"update configmaps default/one", "update configmaps default/two"},
 		},
@@ -91,7 +91,7 @@ func TestCompareEdits(t *testing.T) {
 			configMap, strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}{{ if .spec.loud }}{{ fail \"too loud\" }}{{ end }}"),
 			[]string{"one status fault: children[map]:4:53: too loud"}, nil,
 		},
-		"a parent goes, another stays": {
+		"one parent stops matching": {
 			configMap, strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {none: such}}}"),
 			[]string{"one removed", "  delete ConfigMap one of map", "two removed", "  delete ConfigMap two of map"}, nil,
 		},
@@ -104,7 +104,7 @@ func TestCompareEdits(t *testing.T) {
 			c.serve(row.old, nil, one, two)
 			report, got := c.compare(row.edited)
 			if diff := cmp.Diff(row.want, got); diff != "" {
-				t.Errorf("what is reported (-want +got):\n%s", diff)
+				t.Errorf("report (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(row.tried, c.tried); diff != "" {
 				t.Errorf("what the server has tried (-want +got):\n%s", diff)
@@ -127,7 +127,7 @@ func TestCompareNewTemplateController(t *testing.T) {
 	report, got := c.compare(configMap)
 	want := []string{"one added status", "  create ConfigMap one of map", "two added status", "  create ConfigMap two of map"}
 	if diff := cmp.Diff(want, got); diff != "" || !report.New {
-		t.Errorf("new is %v; what is reported (-want +got):\n%s", report.New, diff)
+		t.Errorf("new is %v; report (-want +got):\n%s", report.New, diff)
 	}
 	if got, want := report.Summary.String(), "2 of 2 parents change: 2 ConfigMaps would be created, 2 statuses change"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
@@ -156,9 +156,9 @@ func TestServerDryRunResults(t *testing.T) {
 		notes   []string
 		asked   int
 	}{
-		"it refuses": {edited, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "field is immutable")}), true,
+		"update rejected": {edited, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "field is immutable")}), true,
 			"  update ConfigMap one of map: data: field is immutable; to replace the object, set updateStrategy.type to Recreate", nil, 0},
-		"it refuses a new one": {created, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "new-one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "is too long")}), true,
+		"creation rejected": {created, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "new-one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "is too long")}), true,
 			"  create ConfigMap new-one of map: data: invalid value", nil, 0},
 		"a rule of admission": {edited, apierrors.NewForbidden(configMaps, "one", nil), true, "  update ConfigMap one of map: denied by an admission plugin; run kubectl apply with the same object to see which one", nil, 4},
 		"no right": {edited, apierrors.NewForbidden(configMaps, "one", nil), false, "  update ConfigMap one of map",
@@ -188,7 +188,7 @@ func TestServerDryRunResults(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 			if c.asked > row.asked {
-				t.Errorf("%d questions about rights, want at most %d", c.asked, row.asked)
+				t.Errorf("%d access reviews, want at most %d", c.asked, row.asked)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestKindsNotCreatedByEditAreStillDryRun(t *testing.T) {
 		"  create Gadget gadget of more: the cluster does not have kind Gadget in example.org/v1: install it first", "  update Likeness like of like", "  create Widget widget of more",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what is reported (-want +got):\n%s", diff)
+		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"create widgets default/widget", "update customresourcedefinitions /widgets.example.org", "update likenesses default/like"}, c.tried); diff != "" {
 		t.Errorf("what the server has tried (-want +got):\n%s", diff)
@@ -82,7 +82,7 @@ func TestObjectsOfKindsAndNamespacesCreatedByEdit(t *testing.T) {
 		"  create Gadget b of others: the cluster does not have kind Gadget in example.org/v1: install it first", "  create Namespace home of home", "  create Widget a of others",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what is reported (-want +got):\n%s", diff)
+		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"create customresourcedefinitions /widgets.example.org", "create namespaces /home"}, c.tried); diff != "" {
 		t.Errorf("what the server has tried (-want +got):\n%s", diff)

@@ -109,7 +109,7 @@ func (c *cluster) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RE
 }
 
 func (c *cluster) KindFor(schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	panic("nobody asks")
+	panic("unexpected request")
 }
 
 func (c *cluster) TryApply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {

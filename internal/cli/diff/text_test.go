@@ -60,7 +60,7 @@ func TestDiffColors(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestTextOfChangedParents(t *testing.T) {
 	const want = `TemplateController apps: 3 of 4 parents change: 1 Pod would be created, 1 ConfigMap would be changed, 2 ConfigMaps would be deleted, 2 Ingresses would be kept, though no template renders them, 1 status changes, 1 write would be rejected, 1 parent has new problems
 Note: a note
 
@@ -161,7 +161,7 @@ func TestJSON(t *testing.T) {
 	}
 	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"parent": "added"`, `"revision": "0123456789abcdef"`} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("there is no %s in %s", want, b.String())
+			t.Errorf("no %s in %s", want, b.String())
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestEveryTermIsExplained(t *testing.T) {
 	}
 	for _, kind := range Kinds {
 		if count[kind] == 0 {
-			t.Errorf("there is no %s", kind)
+			t.Errorf("no %s", kind)
 		}
 	}
 	for _, purpose := range []syntax.Purpose{syntax.ForChild, syntax.ForReadyWhen, syntax.ForSelect} {

@@ -82,7 +82,7 @@ func (b *builder) pass(c controller, parent *manifest.Object) {
 	c.simulator.Explain = b.Explain
 	result, out, err := c.simulator.SettleReady(in, func(entry string) bool { return b.AllReady || slices.Contains(b.Ready, entry) })
 	switch {
-	case errors.Is(err, simulate.ErrRestless):
+	case errors.Is(err, simulate.ErrNotConverging):
 		b.problem(c.Located(err.Error()))
 	case err != nil:
 		b.problem(at(err))

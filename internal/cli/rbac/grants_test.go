@@ -34,9 +34,9 @@ func TestPermissionConditions(t *testing.T) {
 		"its children are elsewhere":                      {"Namespaced", entry(", scope: Cluster"), finalizers, false},
 		"a parent without a namespace may be referred to": {"Cluster", entry(""), finalizers, true},
 		"its children stay":                               {"Namespaced", entry(", deletionPolicy: Orphan"), finalizers, false},
-		"nobody deletes children that stay":               {"Namespaced", entry(", deletionPolicy: Orphan, prunePolicy: Orphan"), deletes, false},
-		"children that stay when the parent goes":         {"Namespaced", entry(", deletionPolicy: Orphan"), deletes, true},
-		"children that stay when they are not wanted":     {"Namespaced", entry(", prunePolicy: Orphan"), deletes, true},
+		"Orphan policies need no delete":                  {"Namespaced", entry(", deletionPolicy: Orphan, prunePolicy: Orphan"), deletes, false},
+		"deletionPolicy Orphan":                           {"Namespaced", entry(", deletionPolicy: Orphan"), deletes, true},
+		"prunePolicy Orphan":                              {"Namespaced", entry(", prunePolicy: Orphan"), deletes, true},
 		"children that are recreated":                     {"Namespaced", entry(", deletionPolicy: Orphan, prunePolicy: Orphan, updateStrategy: {type: Recreate}"), deletes, true},
 		"children that go in order": {
 			"Namespaced", strings.TrimSuffix(entry(", deletionPolicy: Orphan, prunePolicy: Orphan"), "}") + ", finalize: {order: Reverse}}", deletes, true,
@@ -44,14 +44,14 @@ func TestPermissionConditions(t *testing.T) {
 		"labels of Namespaces choose related objects": {
 			"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Secret, namespaceSelector: {matchLabels: {a: b}}}]}", " /namespaces watch", true,
 		},
-		"nothing chooses Namespaces":         {"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Secret}]}", " /namespaces watch", false},
+		"no namespaceSelector":               {"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Secret}]}", " /namespaces watch", false},
 		"Events about a Namespace are in it": {"Cluster", `{watch: {apiVersion: v1, kind: Namespace}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, " events.k8s.io/events create", true},
 		"Events about a kind of that name": {
 			"Cluster", `{watch: {apiVersion: example.org/v1, kind: Namespace}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true,
 		},
 		"Events about what has no namespace": {"Cluster", entry(""), "default events.k8s.io/events create", true},
 		"Events about a Node":                {"Cluster", `{watch: {apiVersion: v1, kind: Node}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true},
-		"what is made at the end has a parent, too": {
+		"finalize children have a parent, too": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App}, finalize: {children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}}`, " example.org/apps get", true,
 		},
 		"a kind without namespaces": {
@@ -63,7 +63,7 @@ func TestPermissionConditions(t *testing.T) {
 		"a right that is there in all namespaces": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods list", false,
 		},
-		"all rights are there in all namespaces": {
+		"all permissions in all namespaces": {
 			"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Pod}, {name: s, apiVersion: v1, kind: Pod, namespaces: [a]}]}", "a /pods list", false,
 		},
 		"a kind that is not known may have a status": {
@@ -75,13 +75,13 @@ func TestPermissionConditions(t *testing.T) {
 		kinds := kind.Declared{nil, nil}
 		decode(t, strings.Replace(appsOf, "SCOPE", row.scope, 1), &kinds[0])
 		decode(t, otherNamespaces, &kinds[1])
-		rights, err := Of(tc, kinds, Options{Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Blocking: true})
+		permissions, err := Of(tc, kinds, Options{Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Blocking: true})
 		if err != nil {
 			t.Errorf("%s: %v", why, err)
 			continue
 		}
 		var all []string
-		for _, g := range rights.Grants {
+		for _, g := range permissions.Grants {
 			if len(g.Verbs) == 0 {
 				t.Errorf("%s: nothing is granted on %s in %q", why, g.Resource, g.Namespace)
 			}
@@ -98,7 +98,7 @@ func TestPermissionConditions(t *testing.T) {
 
 // A comment says what the rule is for, and not what another one is for of the same name.
 func TestRuleCommentsMatchAPIGroup(t *testing.T) {
-	all := []*Rights{{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Grants: []Grant{
+	all := []*Permissions{{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Grants: []Grant{
 		{Namespace: "a", Resource: "events", Verbs: []string{"get"}, For: []string{"one"}},
 		{Namespace: "a", Group: "events.k8s.io", Resource: "events", Verbs: []string{"get"}, For: []string{"two"}},
 		{Namespace: "a", Resource: "pods", Verbs: []string{"get"}, For: []string{"three"}},
@@ -112,13 +112,13 @@ func TestRuleCommentsMatchAPIGroup(t *testing.T) {
 		`[""] # one` + "\n  resources: [events]", `[events.k8s.io] # two` + "\n  resources: [events]", `[""] # three` + "\n  resources: [pods]", `[""] # four` + "\n  resources: [events]",
 	} {
 		if strings.Count(text, "- apiGroups: "+want) != 1 {
-			t.Errorf("there is no %q in\n%s", want, text)
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }
 
 func TestRoleNamesFitLengthLimit(t *testing.T) {
-	r := &Rights{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: strings.Repeat("x", 253)}}
+	r := &Permissions{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: strings.Repeat("x", 253)}}
 	objects := r.Objects()
 	role, ok := objects[len(objects)-2].(*rbacv1.Role)
 	if !ok || len(role.Name) != 253 || role.Rules[0].ResourceNames[0] != r.Account.Name {
@@ -128,7 +128,7 @@ func TestRoleNamesFitLengthLimit(t *testing.T) {
 
 // Without an account, the permissions are templater's own, in all namespaces: those on one resource are one rule.
 func TestOperatorPermissionsAreMerged(t *testing.T) {
-	r := &Rights{Controller: "a", Grants: []Grant{
+	r := &Permissions{Controller: "a", Grants: []Grant{
 		{Resource: "pods", Verbs: []string{"list", "watch"}, For: []string{"one"}},
 		{Resource: "services", Verbs: []string{"get"}},
 		{Namespace: "a", Resource: "pods", Verbs: []string{"delete", "list"}},

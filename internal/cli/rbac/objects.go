@@ -16,34 +16,34 @@ const aggregate = "rbac.templater.dev/aggregate-to-templater"
 
 // Objects returns the manifests that grant the permissions, in the order of application: with an account, the ServiceAccount, its roles and
 // bindings, and the permission to impersonate it; without one, a ClusterRole that is aggregated to templater's own permissions.
-func (r *Rights) Objects() []any {
-	if r.Account == nil {
-		return []any{r.shared()}
+func (p *Permissions) Objects() []any {
+	if p.Account == nil {
+		return []any{p.shared()}
 	}
-	account := *r.Account
+	account := *p.Account
 	objects := []any{&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: at(account.Namespace, account.Name)}}
-	namespaces, all := r.byNamespace()
+	namespaces, all := p.byNamespace()
 	for _, ns := range namespaces {
-		objects = append(objects, granting(ns, r.name(), rulesOf(all[ns]), account)...)
+		objects = append(objects, granting(ns, p.name(), rulesOf(all[ns]), account)...)
 	}
 	acting := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{account.Name}, Verbs: []string{"impersonate"}}
-	return append(objects, granting(account.Namespace, "templater-impersonate-"+account.Name, []rbacv1.PolicyRule{acting}, r.Operator)...)
+	return append(objects, granting(account.Namespace, "templater-impersonate-"+account.Name, []rbacv1.PolicyRule{acting}, p.Operator)...)
 }
 
 // name returns the name of the roles and bindings.
-func (r *Rights) name() string {
-	if namespace, name := v1.SplitKey(r.Controller); namespace != "" {
+func (p *Permissions) name() string {
+	if namespace, name := v1.SplitKey(p.Controller); namespace != "" {
 		return "templater-ns." + name // no TemplateController has such a name
 	}
-	return "templater-" + r.Controller
+	return "templater-" + p.Controller
 }
 
 // shared returns the ClusterRole that is aggregated to templater's own permissions.
-func (r *Rights) shared() *rbacv1.ClusterRole {
-	role := clusterRole(r.name(), nil)
+func (p *Permissions) shared() *rbacv1.ClusterRole {
+	role := clusterRole(p.name(), nil)
 	role.Labels = map[string]string{aggregate: "true"}
 	merged := map[target]int{}
-	for _, one := range r.Grants { // templater's own account works in all namespaces
+	for _, one := range p.Grants { // templater's own account works in all namespaces
 		key := target{"", one.Group, one.Resource}
 		if i, known := merged[key]; known {
 			role.Rules[i].Verbs = slices.Compact(slices.Sorted(slices.Values(append(role.Rules[i].Verbs, one.Verbs...))))

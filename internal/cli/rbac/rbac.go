@@ -31,8 +31,8 @@ type Options struct {
 	Blocking bool
 }
 
-// Rights are the permissions of one TemplateController. They are immutable.
-type Rights struct {
+// Permissions are the permissions of one TemplateController. They are immutable.
+type Permissions struct {
 	Controller string
 	Account    *v1.ServiceAccountRef // nil = the operator's own
 	Operator   v1.ServiceAccountRef
@@ -52,7 +52,7 @@ type Grant struct {
 }
 
 // Of returns the permissions that a TemplateController needs. The error says why the spec is invalid.
-func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
+func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Permissions, error) {
 	as := tc.Spec.DeepCopy()
 	if o.Account != nil {
 		if tc.Namespace != "" && o.Account.Namespace != tc.Namespace {
@@ -69,7 +69,7 @@ func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Rights, error) {
 	if err := g.gather(o.Blocking); err != nil {
 		return nil, err
 	}
-	return &Rights{
+	return &Permissions{
 		Controller: tc.Key(), Account: as.ServiceAccountRef, Operator: o.Operator, Grants: g.sorted(), Notes: g.notes,
 	}, nil
 }
@@ -115,9 +115,9 @@ func (g *gatherer) sorted() []Grant {
 }
 
 // byNamespace returns the grants of each namespace, and the namespaces in order.
-func (r *Rights) byNamespace() ([]string, map[string][]Grant) {
+func (p *Permissions) byNamespace() ([]string, map[string][]Grant) {
 	all := map[string][]Grant{}
-	for _, one := range r.Grants {
+	for _, one := range p.Grants {
 		all[one.Namespace] = append(all[one.Namespace], one)
 	}
 	return slices.Sorted(maps.Keys(all)), all

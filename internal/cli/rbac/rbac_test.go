@@ -55,15 +55,15 @@ func run(t *testing.T, archive *txtar.Archive) string {
 			all = append(all, tc)
 		}
 	}
-	var rights []*Rights
+	var permissions []*Permissions
 	for _, tc := range all {
 		one, err := Of(tc, kinds, options)
 		if err != nil {
 			return "error: " + err.Error() + "\n"
 		}
-		rights = append(rights, one)
+		permissions = append(permissions, one)
 	}
-	text, err := YAML(rights)
+	text, err := YAML(permissions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestListReturnsSingleListObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := List([]*Rights{one, one})
+	text, err := List([]*Permissions{one, one})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (g *gatherer) gather(blocking bool) error {
 	if err != nil {
 		return err
 	}
-	if rejection := spec.CheckKind(g.key, g.spec, parents); rejection != nil && g.told(g.compiled.GVK) {
+	if rejection := spec.CheckKind(g.key, g.spec, parents); rejection != nil && g.known(g.compiled.GVK) {
 		return errors.New(rejection.Message)
 	}
 	g.parents(parents, blocking)
@@ -75,7 +75,7 @@ func (g *gatherer) parents(parents kind.Kind, blocking bool) {
 	if spec.NeedsFinalizer(g.spec) {
 		use(permissions.Holding, permissions.Holding.Verbs(), "their finalizer")
 	}
-	if !g.told(g.compiled.GVK) || spec.WritesStatus(g.spec, g.compiled.ReadyCondition, parents) {
+	if !g.known(g.compiled.GVK) || spec.WritesStatus(g.spec, g.compiled.ReadyCondition, parents) {
 		use(permissions.Status, permissions.Status.Verbs(), "their status")
 	}
 	if blocking && slices.ContainsFunc(g.all(), func(c v1.Child) bool {
@@ -201,8 +201,8 @@ func (g *gatherer) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return guess, nil
 }
 
-// told reports whether a kind is known, and not guessed.
-func (g *gatherer) told(gvk schema.GroupVersionKind) bool {
+// known reports whether a kind is known, and not guessed.
+func (g *gatherer) known(gvk schema.GroupVersionKind) bool {
 	_, err := g.kinds.Resolve(gvk)
 	return err == nil
 }

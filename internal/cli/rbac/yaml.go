@@ -14,7 +14,7 @@ import (
 
 // YAML returns manifests that grant all permissions, with a comment for each rule. An object that
 // several TemplateControllers need occurs once.
-func YAML(all []*Rights) (string, error) {
+func YAML(all []*Permissions) (string, error) {
 	var out strings.Builder
 	seen := map[string]bool{}
 	for _, r := range all {
@@ -42,7 +42,7 @@ func YAML(all []*Rights) (string, error) {
 }
 
 // List returns all objects as one List in JSON.
-func List(all []*Rights) ([]byte, error) {
+func List(all []*Permissions) ([]byte, error) {
 	var items []any
 	seen := map[string]bool{}
 	for _, r := range all {
@@ -63,7 +63,7 @@ func List(all []*Rights) ([]byte, error) {
 }
 
 // manifest returns the YAML of an object, with each rule of a role on one line with a comment.
-func (r *Rights) manifest(object any) (string, error) {
+func (p *Permissions) manifest(object any) (string, error) {
 	rules, namespace, bare := rulesIn(object)
 	text, err := yaml.Marshal(bare)
 	if err != nil || len(rules) == 0 {
@@ -73,7 +73,7 @@ func (r *Rights) manifest(object any) (string, error) {
 	out.WriteString(strings.Replace(string(text), "rules: null\n", "", 1))
 	out.WriteString("rules:\n")
 	for _, rule := range rules {
-		fmt.Fprintf(&out, "- apiGroups: [%s]%s\n", words(rule.APIGroups), r.comment(namespace, rule))
+		fmt.Fprintf(&out, "- apiGroups: [%s]%s\n", words(rule.APIGroups), p.comment(namespace, rule))
 		fmt.Fprintf(&out, "  resources: [%s]\n", words(rule.Resources))
 		if len(rule.ResourceNames) > 0 {
 			fmt.Fprintf(&out, "  resourceNames: [%s]\n", words(rule.ResourceNames))
@@ -99,9 +99,9 @@ func rulesIn(object any) (rules []rbacv1.PolicyRule, namespace string, bare any)
 }
 
 // comment returns the purpose of a rule as a comment.
-func (r *Rights) comment(namespace string, rule rbacv1.PolicyRule) string {
-	for _, one := range r.Grants {
-		if one.Group == rule.APIGroups[0] && one.Resource == rule.Resources[0] && (one.Namespace == namespace || r.Account == nil) {
+func (p *Permissions) comment(namespace string, rule rbacv1.PolicyRule) string {
+	for _, one := range p.Grants {
+		if one.Group == rule.APIGroups[0] && one.Resource == rule.Resources[0] && (one.Namespace == namespace || p.Account == nil) {
 			return " # " + strings.Join(one.For, ", ")
 		}
 	}

@@ -56,7 +56,7 @@ func inline(m map[string]any, by int) string {
 
 // Kustomization returns a kustomization.yaml for files.
 func Kustomization(files ...string) string {
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n# Without the example: its kind is only known once this has been applied.\nresources:\n"
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n# example.yaml is not listed: apply it after the CRD is established.\nresources:\n"
 	for _, file := range files {
 		text += "- " + scalar(file) + "\n"
 	}

@@ -97,7 +97,7 @@ func TestDerivedNamesInReferences(t *testing.T) {
 	}
 	for _, unwanted := range []string{"clusterIP", "nodePort", "volumeName", "bind-completed", "controller-uid", "nodeName", "kube-api-access", "volumes: []", "Pending"} {
 		if strings.Contains(got, unwanted) {
-			t.Errorf("%s is there", unwanted)
+			t.Errorf("unexpected %s", unwanted)
 		}
 	}
 	for _, want := range []string{
@@ -106,7 +106,7 @@ func TestDerivedNamesInReferences(t *testing.T) {
 		"secretName: web", "service: name: {{ .metadata.name }} port: name: web", "- hosts: - {{ .spec.host }}", "selector: app: {{ .metadata.name | dnsLabel }}",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("there is no %s", want)
+			t.Errorf("no %s", want)
 		}
 	}
 	if t.Failed() {

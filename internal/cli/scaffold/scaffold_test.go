@@ -228,7 +228,7 @@ func TestInvalidSourcesAreRejected(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 	if _, err := Watching(shop, nil); err == nil {
-		t.Error("a kind that nobody knows is watched")
+		t.Error("an unknown kind is watched")
 	}
 	gvk, err := kind.Stored(content(t, apps))
 	if err != nil || gvk.Version != "v2" || gvk.Kind != "App" || gvk.Group != "example.org" {
@@ -289,7 +289,7 @@ func TestGeneratedYAMLPreservesText(t *testing.T) {
 		}
 		s := got.Spec
 		if !strings.Contains(c.YAML(), "\n  # one\n  # two\n  - name: ") {
-			t.Errorf("there is no comment:\n%s", c.YAML())
+			t.Errorf("no comment:\n%s", c.YAML())
 		}
 		if inBlock := strings.Contains(c.YAML(), "helpers: |"); inBlock == strings.Contains(text, "\x00") {
 			t.Errorf("%q is in a block: %v", text, inBlock)

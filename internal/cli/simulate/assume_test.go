@@ -46,7 +46,7 @@ func TestAssumedReadinessSkipsReadyWhen(t *testing.T) {
 	seen := in.copy()
 	seen.Objects[0] = memserver.Patch(seen.Objects[0], map[string]any{"data": map[string]any{"phase": "Down"}})
 	if result, _, _ := settle(t, s, seen); result.Ready.Status != "False" {
-		t.Errorf("somebody says that it is down: ready %v", result.Ready)
+		t.Errorf("an object with a failing status is assumed ready: %v", result.Ready)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestChildStates(t *testing.T) {
 			map[string]string{"db": "0 of 3 replicas are ready", "web": "ready"},
 		},
 		"its template fails": {bad, func(in *State) { in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "is left unchanged: its template cannot be rendered"}},
-		"it is being deleted, and nobody wants it": {
+		"being deleted and no longer rendered": {
 			configMaps, func(in *State) {
 				in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {names: []}}`))
 				in.Objects[0], in.Objects = deleted(in.Objects[0], in.Now), in.Objects[:1]

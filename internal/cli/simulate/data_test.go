@@ -26,7 +26,7 @@ func TestMergeAndPatch(t *testing.T) {
 		"merged: lists are taken whole":       {merged, `{a: [1, 2]}`, `{a: [3]}`, `{a: [3]}`, `{a: [1, 2]}`},
 		"merged: a map becomes a text":        {merged, `{a: {b: 1}}`, `{a: x}`, `{a: x}`, `{a: {b: 1}}`},
 		"merged: a text becomes a map":        {merged, `{a: x}`, `{a: {b: 1}}`, `{a: {b: 1}}`, `{a: x}`},
-		"merged: null stays":                  {merged, `{a: 1}`, `{a: null}`, `{a: null}`, `{a: 1}`},
+		"merged: null is kept":                {merged, `{a: 1}`, `{a: null}`, `{a: null}`, `{a: 1}`},
 		"Patch: null takes away":              {memserver.Patch, `{a: {b: 1, c: 2}, d: 1}`, `{a: {b: null}, d: null, e: null}`, `{a: {c: 2}}`, `{a: {b: 1, c: 2}, d: 1}`},
 		"Patch: a map in the place of none":   {memserver.Patch, `{}`, `{a: {b: 1, c: null}}`, `{a: {b: 1}}`, `{}`},
 		"Patch: a map in the place of text":   {memserver.Patch, `{a: x}`, `{a: {b: 1}}`, `{a: {b: 1}}`, `{a: x}`},
@@ -77,7 +77,7 @@ func TestGenerations(t *testing.T) {
 	for why, row := range map[string]struct{ before, after, want string }{
 		"another spec":             {`{metadata: {generation: 3}, spec: {a: 1}}`, `{metadata: {generation: 3}, spec: {a: 2}}`, `{metadata: {generation: 4}, spec: {a: 2}}`},
 		"other data":               {`{metadata: {generation: 3}}`, `{metadata: {generation: 3}, data: {a: b}}`, `{metadata: {generation: 4}, data: {a: b}}`},
-		"it had none":              {`{spec: {a: 1}}`, `{metadata: {labels: {a: b}}, spec: {a: 2}}`, `{metadata: {labels: {a: b}, generation: 2}, spec: {a: 2}}`},
+		"no labels before":         {`{spec: {a: 1}}`, `{metadata: {labels: {a: b}}, spec: {a: 2}}`, `{metadata: {labels: {a: b}, generation: 2}, spec: {a: 2}}`},
 		"other labels":             {`{metadata: {generation: 3}}`, `{metadata: {generation: 3, labels: {a: b}}}`, `{metadata: {generation: 3, labels: {a: b}}}`},
 		"another status":           {`{metadata: {generation: 3}}`, `{metadata: {generation: 3}, status: {a: b}}`, `{metadata: {generation: 3}, status: {a: b}}`},
 		"nothing, and it has none": {`{spec: {a: 1}}`, `{spec: {a: 1}}`, `{spec: {a: 1}}`},

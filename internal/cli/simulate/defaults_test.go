@@ -21,8 +21,8 @@ properties:
       queues: {additionalProperties: {properties: {length: {default: 10}}}}
 `
 	for why, row := range map[string]struct{ given, want string }{
-		"nothing is given":        {`{}`, `{spec: {replicas: 2, nothing: 1, size: {cpu: 1, memory: 64}}}`},
-		"what is given stays":     {`{spec: {replicas: 0, nothing: 3, size: {memory: 1}, more: x}}`, `{spec: {replicas: 0, nothing: 3, size: {memory: 1}, more: x}}`},
+		"empty object":            {`{}`, `{spec: {replicas: 2, nothing: 1, size: {cpu: 1, memory: 64}}}`},
+		"set fields are kept":     {`{spec: {replicas: 0, nothing: 3, size: {memory: 1}, more: x}}`, `{spec: {replicas: 0, nothing: 3, size: {memory: 1}, more: x}}`},
 		"null is nothing":         {`{spec: {replicas: null, nothing: null, size: {}}}`, `{spec: {replicas: 2, nothing: null, size: {memory: 64}}}`},
 		"a map that is not there": {`{spec: {nothing: 1, size: {memory: 1}, tls: {}}}`, `{spec: {replicas: 2, nothing: 1, size: {memory: 1}, tls: {mode: strict}}}`},
 		"in lists and maps":       {`{spec: {nothing: 1, size: {memory: 1}, ports: [{}, {protocol: UDP}], queues: {a: {}, b: {length: 1}}}}`, `{spec: {replicas: 2, nothing: 1, size: {memory: 1}, ports: [{protocol: TCP}, {protocol: UDP}], queues: {a: {length: 10}, b: {length: 1}}}}`},

@@ -32,13 +32,13 @@ func TestTamperedAnnotationsAreIgnored(t *testing.T) {
 		rest              string
 		want              []string
 	}{
-		"the hash is removed":                   {map[string]any{v1.AnnotationHash: nil}, nil, entry, nil},
-		"the hash is forged":                    {map[string]any{v1.AnnotationHash: "0123"}, nil, entry, nil},
-		"the hash is forged, and values edited": {map[string]any{v1.AnnotationHash: "0123"}, map[string]any{"text": "edited"}, entry, nil},
-		"the hash and the seal are removed":     {map[string]any{v1.AnnotationHash: nil, v1.AnnotationSeal: nil}, nil, entry, nil},
-		"prune is removed, its entry is gone":   {map[string]any{v1.AnnotationPrune: nil}, nil, other, []string{"create ConfigMap default/a-2"}},
-		"prune is changed, its entry is gone":   {map[string]any{v1.AnnotationPrune: "Delete"}, nil, other, []string{"create ConfigMap default/a-2"}},
-		"the template has changed":              {nil, nil, strings.Replace(entry, "text: {{", "more: {{", 1), []string{"delete ConfigMap default/a", "update the status of App default/one", "create ConfigMap default/a", "update the status of App default/one"}},
+		"the hash is removed":                              {map[string]any{v1.AnnotationHash: nil}, nil, entry, nil},
+		"the hash is forged":                               {map[string]any{v1.AnnotationHash: "0123"}, nil, entry, nil},
+		"the hash is forged, and values edited":            {map[string]any{v1.AnnotationHash: "0123"}, map[string]any{"text": "edited"}, entry, nil},
+		"the hash and the seal are removed":                {map[string]any{v1.AnnotationHash: nil, v1.AnnotationSeal: nil}, nil, entry, nil},
+		"prune annotation removed, child template removed": {map[string]any{v1.AnnotationPrune: nil}, nil, other, []string{"create ConfigMap default/a-2"}},
+		"prune annotation changed, child template removed": {map[string]any{v1.AnnotationPrune: "Delete"}, nil, other, []string{"create ConfigMap default/a-2"}},
+		"the template has changed":                         {nil, nil, strings.Replace(entry, "text: {{", "more: {{", 1), []string{"delete ConfigMap default/a", "update the status of App default/one", "create ConfigMap default/a", "update the status of App default/one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			_, made, _ := settle(t, simulator(t, entry), state(t, strings.Replace(app, "[a, b]", "[a]", 1)))

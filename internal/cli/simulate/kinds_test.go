@@ -42,10 +42,10 @@ func definition(kind, scope, status string) string {
 // TestChildKindsResolveFromCRDs are those of definitions; what nobody defines is taken to be there, but for versions of what is.
 func TestChildKindsResolveFromCRDs(t *testing.T) {
 	for why, row := range map[string]struct{ child, write, fault string }{
-		"nobody defines it":             {"{apiVersion: other.org/v1, kind: Thing, metadata: {name: x}}", "create Thing default/x", ""},
-		"it is defined":                 {"{apiVersion: example.org/v1, kind: Widget, metadata: {name: x}}", "create Widget default/x", ""},
-		"it is defined without such":    {"{apiVersion: example.org/v2, kind: Widget, metadata: {name: x}}", "", "children[a]:1: the cluster does not serve kind Widget in example.org/v2; it is served in version v1"},
-		"it is defined for the cluster": {"{apiVersion: example.org/v1, kind: Zone, metadata: {name: x}}", "", "children[a]:1: a Zone is cluster-scoped"},
+		"undefined kind":      {"{apiVersion: other.org/v1, kind: Thing, metadata: {name: x}}", "create Thing default/x", ""},
+		"defined kind":        {"{apiVersion: example.org/v1, kind: Widget, metadata: {name: x}}", "create Widget default/x", ""},
+		"undefined version":   {"{apiVersion: example.org/v2, kind: Widget, metadata: {name: x}}", "", "children[a]:1: the cluster does not serve kind Widget in example.org/v2; it is served in version v1"},
+		"cluster-scoped kind": {"{apiVersion: example.org/v1, kind: Zone, metadata: {name: x}}", "", "children[a]:1: a Zone is cluster-scoped"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulatorWith(t, "  children: [{name: a, template: '"+row.child+"'}]\n", definition("Widget", "Namespaced", "{type: object}"), definition("Zone", "Cluster", "{type: object}"))

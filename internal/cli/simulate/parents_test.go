@@ -99,12 +99,12 @@ func TestChildMatchingOwnWatchIsRejected(t *testing.T) {
 		watch, namespace string
 		faults           int
 	}{
-		"all are watched":              {"", "", 1},
-		"those with its labels are":    {", labelSelector: {matchLabels: {tier: front}}", "", 1},
-		"those with other labels are":  {", labelSelector: {matchLabels: {tier: front, kind: top}}", "", 0},
-		"those of its namespace are":   {", namespaces: [team]", "", 1},
-		"it is in another namespace":   {", namespaces: [team]", ", namespace: other", 0},
-		"it is in another one of them": {", namespaces: [team, other]", ", namespace: other", 1},
+		"all are watched":             {"", "", 1},
+		"those with its labels are":   {", labelSelector: {matchLabels: {tier: front}}", "", 1},
+		"those with other labels are": {", labelSelector: {matchLabels: {tier: front, kind: top}}", "", 0},
+		"those of its namespace are":  {", namespaces: [team]", "", 1},
+		"in another namespace":        {", namespaces: [team]", ", namespace: other", 0},
+		"in another listed namespace": {", namespaces: [team, other]", ", namespace: other", 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulatorOf(t, `

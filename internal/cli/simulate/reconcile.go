@@ -44,8 +44,8 @@ func (s *Simulator) Reconcile(in State) (Result, State, error) {
 // mostOpened is how often a reconciliation is restarted because more objects turn out to be children, or more kinds must be read.
 const mostOpened = 20
 
-// converge reconciles the parent in a world in which all kinds of children are read, and rendered objects are children.
-func (s *Simulator) converge(in State) (*world, error) {
+// converge reconciles the parent in a fakeCluster in which all kinds of children are read, and rendered objects are children.
+func (s *Simulator) converge(in State) (*fakeCluster, error) {
 	var kinds []schema.GroupVersionKind
 	for range mostOpened {
 		w, err := s.open(in, kinds)
@@ -78,7 +78,7 @@ func (s *Simulator) held(parent map[string]any) map[string]any {
 
 // finished is a completed reconciliation.
 type finished struct {
-	*world
+	*fakeCluster
 	parent   *object.Object // before the reconciliation
 	budget   budget.Budget
 	observed []*child.Live // the children after the reconciliation
@@ -86,9 +86,9 @@ type finished struct {
 }
 
 // result returns the result of the reconciliation.
-func (w *world) result() (Result, State, error) {
+func (w *fakeCluster) result() (Result, State, error) {
 	started := w.state
-	p := &finished{world: w, parent: read(started.Parent)}
+	p := &finished{fakeCluster: w, parent: read(started.Parent)}
 	p.budget.Begin(nil)
 	w.orphan()
 	if p.gone = w.isReleased(); p.gone {
@@ -132,7 +132,7 @@ func (r *Result) tell(report *status.Report) {
 }
 
 // writes returns the writes that matter to authors, without those of templater's metadata.
-func (w *world) writes() []Write {
+func (w *fakeCluster) writes() []Write {
 	var out []Write
 	for _, each := range w.report.Writes {
 		switch each.Verb {

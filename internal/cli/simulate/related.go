@@ -19,7 +19,7 @@ import (
 )
 
 // readRelated makes the controller read related objects.
-func (w *world) readRelated() error {
+func (w *fakeCluster) readRelated() error {
 	for i := range w.compiled.Related {
 		r := &w.compiled.Related[i]
 		k := w.kinds.find(r.GVK)
@@ -44,7 +44,7 @@ func (w *world) readRelated() error {
 }
 
 // watched returns the objects that the selectors of an entry select. Of several objects with the same name, the first one counts.
-func (w *world) watched(r *spec.Related) ([]any, error) {
+func (w *fakeCluster) watched(r *spec.Related) ([]any, error) {
 	byLabels, err := labels.Parse(r.Labels)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (w *world) watched(r *spec.Related) ([]any, error) {
 }
 
 // lets reports whether objects in the namespace of o are watched. An unknown namespace matches.
-func (w *world) lets(r *spec.Related, o *object.Object) bool {
+func (w *fakeCluster) lets(r *spec.Related, o *object.Object) bool {
 	if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, o.Namespace()) {
 		return false
 	}

@@ -5,11 +5,11 @@ import "errors"
 // mostReconciliations is the maximum number of reconciliations of Settle.
 const mostReconciliations = 100
 
-// ErrRestless means that every reconciliation writes.
-var ErrRestless = errors.New("every reconciliation causes another write: the template depends on fields that templater writes")
+// ErrNotConverging means that every reconciliation writes.
+var ErrNotConverging = errors.New("every reconciliation causes another write: the template depends on fields that templater writes")
 
 // Settle reconciles until nothing is written, or the parent is deleted, and returns the last result with all writes before it. The error can be
-// [ErrRestless].
+// [ErrNotConverging].
 func (s *Simulator) Settle(in State) (Result, State, error) {
 	var writes []Write
 	var last Result
@@ -25,7 +25,7 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 		last, writes = result, append(writes, result.Writes...)
 	}
 	last.Writes = writes
-	return last, in, ErrRestless
+	return last, in, ErrNotConverging
 }
 
 // SettleReady is like Settle, but the children of some child templates become ready once they exist, also by readyWhen.
@@ -48,5 +48,5 @@ func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result
 		}
 		in = out
 	}
-	return result, in, ErrRestless
+	return result, in, ErrNotConverging
 }

@@ -1,7 +1,7 @@
 // Package simulate runs package reconcile for one parent without a cluster, against an API server in memory with the objects of a State.
 //
-// It needs no network, and the caller sets the time. It does not simulate permissions, admission and defaults of a server, edits by others
-// of fields that a template sets, and terminating namespaces.
+// It needs no network, and the caller sets the time. It does not simulate permissions, admission, defaults of an API server, drift
+// and terminating namespaces.
 package simulate
 
 import (

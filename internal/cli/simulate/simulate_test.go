@@ -303,7 +303,7 @@ func TestNonParentsAreRejected(t *testing.T) {
 func TestSettleLimitsReconciliations(t *testing.T) {
 	s := simulator(t, "  status:\n    template: |\n      n: {{ add 1 (.status.n | default 0) }}\n")
 	result, _, err := s.Settle(state(t, app))
-	if !errors.Is(err, ErrRestless) || result.Ready.Reason == "" || len(result.Writes) != mostReconciliations {
+	if !errors.Is(err, ErrNotConverging) || result.Ready.Reason == "" || len(result.Writes) != mostReconciliations {
 		t.Errorf("got %v, ready %v, %d writes", err, result.Ready, len(result.Writes))
 	}
 }
@@ -355,12 +355,12 @@ func TestMakeReady(t *testing.T) {
 			t.Errorf("%s: %s: %v", text, readiness.Why(after), after["status"])
 		}
 		if diff := cmp.Diff(after, MakeReady(after, noon.Add(time.Hour))); diff != "" {
-			t.Errorf("%s: what is ready has changed (-before +after):\n%s", text, diff)
+			t.Errorf("%s: ready objects have changed (-before +after):\n%s", text, diff)
 		}
 	}
 	given := objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}")[0]
 	if diff := cmp.Diff(given, MakeReady(given, noon)); diff != "" {
-		t.Errorf("what is ready by itself has changed (-before +after):\n%s", diff)
+		t.Errorf("objects that are ready by default have changed (-before +after):\n%s", diff)
 	}
 }
 

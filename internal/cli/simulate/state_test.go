@@ -23,7 +23,7 @@ func TestDroppedFieldsAreRemoved(t *testing.T) {
 	_, full, _ := settle(t, s, state(t, app))
 	full.Parent = memserver.Patch(full.Parent, data(t, `{spec: {text: less}}`))
 	if _, full, _ = settle(t, s, full); Map(full.Objects[0]["data"])["more"] != nil {
-		t.Errorf("what was there from the beginning stays: %v", full.Objects[0])
+		t.Errorf("the initial objects were changed: %v", full.Objects[0])
 	}
 	less := state(t, app)
 	less.Parent = memserver.Patch(less.Parent, data(t, `{spec: {text: less}}`))
@@ -94,7 +94,7 @@ func TestStatusMergesOtherManagers(t *testing.T) {
 func TestFailedStatusTemplateKeepsStatus(t *testing.T) {
 	for why, row := range map[string]struct{ template, fault string }{
 		"the template fails":        {`{{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}said: {{ .spec.text }}`, "status:1:32: no"},
-		"what it yields makes none": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is not a list"},
+		"output without conditions": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is not a list"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, "  status:\n    template: |\n      "+row.template+"\n")
@@ -179,7 +179,7 @@ func TestFieldPositions(t *testing.T) {
 	s.Explain = false
 	result, _, _ = settle(t, s, state(t, app))
 	if places := result.Children[0].Places; places != nil {
-		t.Errorf("nobody has asked: places %v", places)
+		t.Errorf("places without Explain: %v", places)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestInvalidObjectsEndSimulation(t *testing.T) {
 	s := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap}\n  children:\n  - {name: map, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a{{ len .related.maps }}}}'}\n"+
 		"  finalize: {children: [{name: last, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: last}}'}]}\n")
 	broken := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "x"}, "data": deep()}
-	for why, in := range map[string]State{"a parent": state(t, app), "a parent that goes": settledAndDeleted(t, s, state(t, app))} {
+	for why, in := range map[string]State{"a parent": state(t, app), "a parent that is being deleted": settledAndDeleted(t, s, state(t, app))} {
 		in.Objects = []map[string]any{broken}
 		if _, out, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "Secret default/x: ") || len(out.Objects) != 1 {
 			t.Errorf("children of %s: %v", why, err)

@@ -39,13 +39,13 @@ func deleted(content map[string]any, now time.Time) map[string]any {
 }
 
 // isReleased reports whether the parent is deleted, or only has finalizers of others.
-func (w *world) isReleased() bool {
+func (w *fakeCluster) isReleased() bool {
 	parent := w.server.Objects[w.parent]
 	return parent == nil || parent.GetDeletionTimestamp() != nil && !slices.Contains(parent.GetFinalizers(), w.controller.Finalizer)
 }
 
 // orphan does what the garbage collector does when a parent is deleted with orphan propagation.
-func (w *world) orphan() {
+func (w *fakeCluster) orphan() {
 	parent := w.server.Objects[w.parent]
 	if parent == nil || parent.GetDeletionTimestamp() == nil || !plan.CascadesOrphan(read(parent.Object)) {
 		return
@@ -57,7 +57,7 @@ func (w *world) orphan() {
 }
 
 // collect does what the garbage collector does after the parent is deleted. Owners that are not in the State can exist.
-func (w *world) collect(parent *object.Object) {
+func (w *fakeCluster) collect(parent *object.Object) {
 	for _, at := range slices.Clone(w.order) {
 		o := w.server.Objects[at]
 		if o == nil {

@@ -115,7 +115,7 @@ func TestTeardownOrder(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	if _, has := Map(in.Objects[0]["metadata"])["ownerReferences"]; has {
-		t.Errorf("what stays has owner references: %v", in.Objects[0])
+		t.Errorf("a kept object has owner references: %v", in.Objects[0])
 	}
 	result, _, writes = settle(t, s, in)
 	if !result.Gone || len(writes) > 0 {
@@ -190,7 +190,7 @@ func TestChildFinalizersBlockTeardownOrder(t *testing.T) {
 		t.Errorf("children (-want +got):\n%s", diff)
 	}
 	if again, _, err := s.SettleReady(in, func(string) bool { return true }); err != nil || again.Gone || len(again.Writes) > 0 {
-		t.Errorf("it does not become ready, as it goes: %v, gone is %v, writes %v", err, again.Gone, again.Writes)
+		t.Errorf("a parent that is being deleted is reconciled again: %v, gone is %v, writes %v", err, again.Gone, again.Writes)
 	}
 	in.Objects = slices.Delete(slices.Clone(in.Objects), in.find(childID("web")), in.find(childID("web"))+1)
 	result, _, writes = settle(t, s, in)
@@ -210,10 +210,10 @@ func TestTeardownTimeout(t *testing.T) {
 	}{
 		"in time":                              {"timeout: 10m", 0, 10*time.Minute - time.Second, false, ""},
 		"the timeout has passed":               {"timeout: 10m", 0, 10*time.Minute + time.Second, true, reconcile.FinalizeTimedOut}, // the start is rounded up to a second
-		"nothing was attempted before":         {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
+		"no earlier attempt":                   {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
 		"the first attempt was made only then": {"timeout: 10m", time.Hour, 0, false, ""},
 		"0s is none":                           {"timeout: 0s", 0, 1000 * time.Hour, false, ""},
-		"there is no default":                  {"", 0, 1000 * time.Hour, false, ""},
+		"no timeout":                           {"", 0, 1000 * time.Hour, false, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, strings.Replace(shop, "timeout: 10m", row.timeout, 1))
@@ -254,12 +254,12 @@ func TestParentsDeletedWithoutFinalization(t *testing.T) {
 		writes   []string
 		left     map[string]string
 	}{
-		"what is made is ready at once":    {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
-		"nothing needs a finalizer":        {configMaps, nil, nil, map[string]string{}},
-		"a child in another namespace":     {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
-		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "will be deleted after its parent"}},
-		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "will be kept when its parent is deleted", "elsewhere": "will be kept when its parent is deleted"}},
-		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "will be kept when its parent is deleted", "b": "will be kept when its parent is deleted"}},
+		"finalize child is ready immediately": {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
+		"no finalizer needed":                 {configMaps, nil, nil, map[string]string{}},
+		"a child in another namespace":        {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
+		"an annotation says so":               {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "will be deleted after its parent"}},
+		"the dependents are to stay":          {template, orphaned, []string{finalizer}, map[string]string{"bound": "will be kept when its parent is deleted", "elsewhere": "will be kept when its parent is deleted"}},
+		"they are to stay, without a step":    {configMaps, orphaned, nil, map[string]string{"a": "will be kept when its parent is deleted", "b": "will be kept when its parent is deleted"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, row.rest)
@@ -373,7 +373,7 @@ func TestTeardownIgnoresFailingSelect(t *testing.T) {
 	hold([]any{"example.org/x"})
 	result, in, _ := settle(t, s, in.Deleted())
 	if result.Status["maps"] != int64(1) || len(result.Related["maps"]) != 1 {
-		t.Errorf("while it goes: status %v, related objects %v", result.Status, result.Related)
+		t.Errorf("while it is being deleted: status %v, related objects %v", result.Status, result.Related)
 	}
 	in.Parent = memserver.Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 	result, in, writes := settle(t, s, in)

@@ -1,5 +1,4 @@
-// Package snapshot reads the objects that reconciliations of a TemplateController use from a cluster, once and without a watch. It writes
-// nothing.
+// Package snapshot reads from a cluster, once, the objects that reconciling a TemplateController needs. It does not write.
 package snapshot
 
 import (

@@ -24,7 +24,7 @@ var shown = Tree{
 	}},
 }
 
-func TestText(t *testing.T) {
+func TestTextOfTree(t *testing.T) {
 	const want = `App one: Waiting
 └─ TemplateController apps: Waiting: a waits for b <"x" & y>
    ├─ children[b]
@@ -113,7 +113,7 @@ func TestJSON(t *testing.T) {
 	}
 	for _, want := range []string{"\n  \"parent\": {\n", `"message": "a waits for b <\"x\" & y>"`, `"state": "being deleted"`, `"dependsOn": [`} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("there is no %s in\n%s", want, b.String())
+			t.Errorf("no %s in\n%s", want, b.String())
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestMissingChildIsNotReady(t *testing.T) {
 		children string
 		missing  int
 	}{
-		"nothing is wrong with a child, but it does not exist yet":       {configMap, 1},
+		"valid child that does not exist yet":                            {configMap, 1},
 		"one child would be ready at once, and another one would not be": {configMap + "\n" + `  - {name: pod, template: "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: c, image: example.org/c}]}}"}`, 2},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -135,9 +135,9 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 `
 	for why, row := range map[string]struct{ status, reason, message, seen, name, want string }{
 		"all is done": {"'True'", "Ready", "all is well", "2", "new", "App default/one: ready\n└─ TemplateController apps: ready\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n"},
-		"what only the operator sees": {
-			"'False'", "ChildForbidden", "no rights", "2", "new",
-			"App default/one: ChildForbidden\n└─ TemplateController apps: ChildForbidden: no rights\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n",
+		"problems that only the operator detects": {
+			"'False'", "ChildForbidden", "no permission", "2", "new",
+			"App default/one: ChildForbidden\n└─ TemplateController apps: ChildForbidden: no permission\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n",
 		},
 		"a reconciliation is due": {
 			"'True'", "Ready", "all is well", "1", "old",

@@ -54,7 +54,7 @@ func Parse(data map[string]any, made time.Time) (*Keys, error) {
 				return nil, errors.New(`data "since" is not a time: write one such as 2026-01-31T12:00:00Z`)
 			}
 		case !number(name):
-			return nil, fmt.Errorf("data %q is not a valid name of a key: use a number of at most %d digits, such as the output of date +%%s", public(name), longestID)
+			return nil, fmt.Errorf("invalid key name %q: use a number of at most %d digits, such as the output of date +%%s", public(name), longestID)
 		case len(content) < shortestKey:
 			return nil, fmt.Errorf("key %q is too short: use %d random bytes", public(name), shortestKey)
 		default:

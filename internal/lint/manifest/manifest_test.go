@@ -270,7 +270,7 @@ func TestLoadReadsOnlyFilesOfCase(t *testing.T) {
 		"a case that is named":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": object("b"), "test/expected/c.yaml": object("c")}, []string{"test"}, "b"},
 		"a file that is named":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": object("b")}, []string{".", "test/b.yaml"}, "a b"},
 		"expected without a case":  {map[string]string{"expected/a.yaml": object("a")}, []string{"."}, "a"},
-		"what a case is about":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": head + "---\n" + object("b")}, []string{"."}, "a +a"},
+		"files of a test case":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": head + "---\n" + object("b")}, []string{"."}, "a +a"},
 		"a name that begins alike": {map[string]string{"test/case.yaml": "steps: []\n", "test-more/a.yaml": object("a")}, []string{"."}, "a"},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestDuplicateObjects(t *testing.T) {
 	}
 }
 
-// TestFinalizeChildrenMayReuseNames holds that what is made before a parent goes may take the name of what is there until then.
+// TestFinalizeChildrenMayReuseNames holds that finalize children can have the same names as children.
 func TestFinalizeChildrenMayReuseNames(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	s := &v1.TemplateControllerSpec{
@@ -186,6 +186,6 @@ func TestDuplicateObjectWarningsAreTrue(t *testing.T) {
 		}
 	}
 	if told < 20 {
-		t.Errorf("only %d are told", told)
+		t.Errorf("only %d are reported", told)
 	}
 }

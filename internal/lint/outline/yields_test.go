@@ -28,7 +28,7 @@ func TestYieldedKinds(t *testing.T) {
 		"a kind of two on one line":          {"apiVersion: v1\nkind: {{ if .spec.a }}Pod{{ else }}Service{{ end }}\n", []Yield{pod, service}, true},
 		"a version of two":                   {"{{ if .spec.a }}apiVersion: v1{{ else }}apiVersion: v2{{ end }}\nkind: Pod\n", []Yield{pod, {APIVersion: "v2", Kind: "Pod"}}, true},
 		"two whole heads":                    {"{{ if .spec.a }}apiVersion: v1\nkind: Pod{{ else }}apiVersion: apps/v1\nkind: Deployment{{ end }}\n", []Yield{pod, deployment}, true},
-		"heads that nobody can pair":         {"apiVersion: v1\n{{ if .spec.a }}apiVersion: v2\n{{ end }}kind: Pod\n{{ if .spec.a }}kind: A\n{{ end }}{{ if .spec.a }}kind: B{{ end }}", nil, false},
+		"ambiguous apiVersion and kind":      {"apiVersion: v1\n{{ if .spec.a }}apiVersion: v2\n{{ end }}kind: Pod\n{{ if .spec.a }}kind: A\n{{ end }}{{ if .spec.a }}kind: B{{ end }}", nil, false},
 		"a nested kind is none":              {"apiVersion: v1\nkind: Pod\nspec:\n  ref: {kind: Service, apiVersion: v1}\n  other:\n    kind: Secret\n", []Yield{pod}, true},
 		"an indented object":                 {"  apiVersion: v1\n  kind: Pod\n  spec:\n    kind: x\n", []Yield{pod}, true},
 		"a helper that is the object":        {`{{ define "own" }}apiVersion: v1` + "\nkind: Pod\n" + `{{ end }}{{ include "own" . }}`, []Yield{pod}, true},

@@ -29,7 +29,7 @@ func TestCaretsMarkPositions(t *testing.T) {
 		"an empty line":           {"", 0, 0, "", "", "^"},
 		"tabs":                    {"\ta:\tb", 5, 1, "", "\ta:\tb", "\t  \t^"},
 		"letters of more bytes":   {"é: ü", 4, 1, "", "é: ü", "   ^"},
-		"what moves the cursor":   {"a\x1b[31mb\u202ec", 8, 1, "\x1b", "a\ufffd[31mb\ufffdc", "       ^ \ufffd"},
+		"control characters":      {"a\x1b[31mb\u202ec", 8, 1, "\x1b", "a\ufffd[31mb\ufffdc", "       ^ \ufffd"},
 		"a long line":             {long, 201, 4, "x", "…" + strings.Repeat("a", 52) + "HERE" + strings.Repeat("b", 102) + "…", strings.Repeat(" ", 53) + "^^^^ x"},
 		"the begin of a long one": {long, 1, 4, "", strings.Repeat("a", 159) + "…", "^^^^"},
 		"the end of a long one":   {long, 404, 4, "", "…" + strings.Repeat("b", 159), strings.Repeat(" ", 159) + "^"},
@@ -69,7 +69,7 @@ func findings() []finding.Finding {
 // marks shows what is painted how.
 var marks = strings.NewReplacer("\x1b[31m", "<r ", "\x1b[33m", "<y ", "\x1b[36m", "<c ", "\x1b[1m", "<b ", "\x1b[2m", "<f ", "\x1b[0m", ">")
 
-func TestText(t *testing.T) {
+func TestTextShowsLinesAndSuggestions(t *testing.T) {
 	all := Locate("web", source(nil), findings())
 	Sort(all)
 	all = append(all, Located{Finding: finding.Finding{Code: "TL001", Severity: finding.Error, Message: "b"}, File: "-"})
@@ -155,7 +155,7 @@ func TestSARIFOutput(t *testing.T) {
 		t.Errorf("got the fix %v", fix)
 	}
 	if at(log, "runs", 0, "results", 1, "fixes") != nil {
-		t.Error("there is a fix where nobody can tell")
+		t.Error("unexpected fix for an ambiguous finding")
 	}
 }
 

@@ -31,15 +31,15 @@ func TestUnknownFieldMessages(t *testing.T) {
 		code                 finding.Code
 		message, replacement string
 	}{
-		"a letter":          {spec, "imgae", finding.UnknownField, "Shop has no field .spec.imgae; did you mean image?", "image"},
-		"further down":      {spec, "secretName", finding.UnknownField, "Shop has no field .spec.secretName; it is in .spec.tls", "tls.secretName"},
-		"further up":        {spec, "status", finding.UnknownField, "Shop has no field .spec.status; it is in the Shop itself", ""},
-		"in items":          {spec, "number", finding.UnknownField, "Shop has no field .spec.number; it is in .spec.ports[]", ""},
-		"nothing like it":   {spec, "x", finding.UnknownField, "Shop has no field .spec.x; known: image ports tls", ""},
-		"of a list":         {ports, "number", finding.NoFields, ".spec.ports of Shop is a list, so it has no .number; its items have it: use range, first or index", ""},
-		"a map":             {dict, "paht", finding.UnknownField, "this map has no .paht; did you mean path?", "path"},
-		"spec.values":       {values, "imag", finding.UnknownField, "spec.values has no imag; did you mean image?", "image"},
-		"what none can see": {OfType(shop().Type, &Origin{Object: "Shop", Path: ".metadata"}), "resourceVersion", finding.UnknownField, "Shop has no field .metadata.resourceVersion: templates cannot read it, because it changes all the time", ""},
+		"a letter":         {spec, "imgae", finding.UnknownField, "Shop has no field .spec.imgae; did you mean image?", "image"},
+		"further down":     {spec, "secretName", finding.UnknownField, "Shop has no field .spec.secretName; it is in .spec.tls", "tls.secretName"},
+		"further up":       {spec, "status", finding.UnknownField, "Shop has no field .spec.status; it is in the Shop itself", ""},
+		"in items":         {spec, "number", finding.UnknownField, "Shop has no field .spec.number; it is in .spec.ports[]", ""},
+		"no similar field": {spec, "x", finding.UnknownField, "Shop has no field .spec.x; known: image ports tls", ""},
+		"of a list":        {ports, "number", finding.NoFields, ".spec.ports of Shop is a list, so it has no .number; its items have it: use range, first or index", ""},
+		"a map":            {dict, "paht", finding.UnknownField, "this map has no .paht; did you mean path?", "path"},
+		"spec.values":      {values, "imag", finding.UnknownField, "spec.values has no imag; did you mean image?", "image"},
+		"hidden field":     {OfType(shop().Type, &Origin{Object: "Shop", Path: ".metadata"}), "resourceVersion", finding.UnknownField, "Shop has no field .metadata.resourceVersion: templates cannot read it, because it changes all the time", ""},
 	} {
 		n := &Note{Code: row.code, Origin: row.of.Origin, In: row.of, Key: row.key, Kinds: row.of.Kinds &^ openapi.Null}
 		message, replacement := NewFinder().Words(n)

@@ -149,7 +149,7 @@ func TestEachAndRangeKey(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestEqualValuesAreTheSame(t *testing.T) {
 	for a, v := range examples() {
 		for b, w := range examples() {
 			// Two values of the same spec.values are told by their origins; all else is compared.
@@ -160,7 +160,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) {
+func TestLiteralsAreOrderedLikeInTemplates(t *testing.T) {
 	for of, want := range map[[2]any][2]any{
 		{"a", "b"}:      {-1, true},
 		{int64(2), 1.5}: {1, true},

@@ -125,16 +125,16 @@ func TestWebhookRejectsInvalidWrites(t *testing.T) {
 	other := strings.Replace(wrong, "spec:\n", "spec:\n  className: other\n", 1)
 	down := strings.Replace(wrong, "template: |\n", "template: |\n      # a line more\n", 1)
 	for why, row := range map[string]struct{ before, after, want string }{
-		"a good one":                             {"", fine, "yes"},
-		"a mistake":                              {"", wrong, "no: " + wrongText},
-		"a mistake that is new":                  {fine, wrong, "no: " + wrongText},
-		"a mistake that is mended":               {wrong, fine, "yes"},
-		"the spec stays":                         {wrong, strings.Replace(wrong, "{name: apps}", "{name: apps, finalizers: [a]}", 1), "yes"},
-		"it was as wrong before":                 {wrong, suspended(wrong), "yes\n" + asBefore},
-		"it was as wrong before, one line above": {wrong, suspended(down), "yes\n" + strings.Replace(asBefore, ":4:", ":5:", 1)},
-		"another mistake in place of one":        {strings.Replace(fine, ".metadata.name", "uper .metadata.name", 1), wrong, "no: " + wrongText},
-		"another installation serves it":         {"", other, "yes"},
-		"it is being deleted":                    {fine, strings.Replace(wrong, "{name: apps}", "{name: apps, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), "yes"},
+		"a good one":                        {"", fine, "yes"},
+		"a mistake":                         {"", wrong, "no: " + wrongText},
+		"a mistake that is new":             {fine, wrong, "no: " + wrongText},
+		"a mistake that is mended":          {wrong, fine, "yes"},
+		"the spec stays":                    {wrong, strings.Replace(wrong, "{name: apps}", "{name: apps, finalizers: [a]}", 1), "yes"},
+		"same error before":                 {wrong, suspended(wrong), "yes\n" + asBefore},
+		"same error before, one line above": {wrong, suspended(down), "yes\n" + strings.Replace(asBefore, ":4:", ":5:", 1)},
+		"another mistake in place of one":   {strings.Replace(fine, ".metadata.name", "uper .metadata.name", 1), wrong, "no: " + wrongText},
+		"another installation serves it":    {"", other, "yes"},
+		"being deleted":                     {fine, strings.Replace(wrong, "{name: apps}", "{name: apps, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), "yes"},
 	} {
 		if diff := cmp.Diff(row.want, outcomeOf(ask(t, newHandler(&Handler{Check: compile}), row.before, row.after))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
@@ -179,10 +179,10 @@ func TestExistingErrorIsMarkedInWarnings(t *testing.T) {
 		t.Fatalf("the answer is %+v", r)
 	}
 	if got := r.Warnings[0]; len(got) > maxWarningLength || !strings.HasPrefix(got, "existing error: children[maps]:4:9: long ") || !strings.HasSuffix(got, " [TL998]"+stopped) {
-		t.Errorf("the error is told as %q, %d bytes", got, len(got))
+		t.Errorf("the error is %q, %d bytes", got, len(got))
 	}
 	if got := r.Warnings[1]; got != "helpers: it may not be there" {
-		t.Errorf("the warning is told as %q", got)
+		t.Errorf("the warning is %q", got)
 	}
 }
 
@@ -411,14 +411,14 @@ func TestMemoryLimitIsCheckedBeforeReservation(t *testing.T) {
 	const deleted = ", deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [example.org/mine]"
 	const refused, unchecked = "no: spec: 2 is too much [" + string(finding.TooMuch) + "]", "yes\n" + unchecked
 	for why, row := range map[string]struct{ before, after, want string }{
-		"a new one":                            {"", with("helpers: aa", ""), refused},
-		"it grows":                             {with("helpers: a", ""), with("helpers: aa", ""), refused},
-		"it grows while it is being deleted":   {with("helpers: a", deleted), with("helpers: aa", deleted), refused},
-		"it was too much before":               {with("helpers: aa", ""), with("helpers: bb", ""), unchecked},
-		"it loses a finalizer":                 {with("helpers: aa", deleted), with("helpers: aa", deleted[:strings.Index(deleted, ", finalizers")]), "yes"},
-		"it changes while it is being deleted": {with("helpers: a", deleted), with("helpers: b", deleted), "yes"},
-		"it is small":                          {"", with("helpers: a", ""), unchecked},
-		"another installation serves it":       {"", with("helpers: aa\n  className: other", ""), "yes"},
+		"a new one":                      {"", with("helpers: aa", ""), refused},
+		"growing":                        {with("helpers: a", ""), with("helpers: aa", ""), refused},
+		"growing while being deleted":    {with("helpers: a", deleted), with("helpers: aa", deleted), refused},
+		"too large before":               {with("helpers: aa", ""), with("helpers: bb", ""), unchecked},
+		"finalizer removed":              {with("helpers: aa", deleted), with("helpers: aa", deleted[:strings.Index(deleted, ", finalizers")]), "yes"},
+		"changed while being deleted":    {with("helpers: a", deleted), with("helpers: b", deleted), "yes"},
+		"small":                          {"", with("helpers: a", ""), unchecked},
+		"another installation serves it": {"", with("helpers: aa\n  className: other", ""), "yes"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, outcomeOf(ask(t, h, row.before, row.after))); diff != "" {

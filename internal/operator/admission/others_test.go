@@ -53,7 +53,7 @@ func TestWarnsAboutSharedReadyCondition(t *testing.T) {
 		{"other selectors", "", in(fine, "b"), []*v1.TemplateController{selects(named(t, "other"))}, "yes"},
 		{
 			"several others: the first, and how many more", "", fine,
-			[]*v1.TemplateController{named(t, "some"), named(t, "apps"), named(t, "other"), named(t, "third")}, "yes\n" + want + "\nand 2 more TemplateControllers write it",
+			[]*v1.TemplateController{named(t, "some"), named(t, "apps"), named(t, "other"), named(t, "third")}, "yes\n" + want + "\n2 more TemplateControllers write the same ready condition",
 		},
 		{"a refused write has no warnings", "", wrong, []*v1.TemplateController{named(t, "other")}, "no: " + wrongText},
 		{"a long name", "", fine, []*v1.TemplateController{named(t, long)}, "yes\nspec.watch.kind: TemplateController aaa"},

@@ -137,7 +137,7 @@ func (h *Handler) shared(ctx context.Context, tc *v1.TemplateController) []strin
 	case 1:
 		return []string{warning(first)}
 	}
-	return []string{warning(first), fmt.Sprintf("and %d more TemplateControllers write it", number-1)}
+	return []string{warning(first), fmt.Sprintf("%d more TemplateControllers write the same ready condition", number-1)}
 }
 
 // fresh returns the errors that the previous version does not have, wherever they are in their template. Existing

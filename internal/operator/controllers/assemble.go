@@ -264,7 +264,7 @@ func (a *assembly) refuse(watches, most int) {
 		advice = "render or relate to fewer kinds, or delete other NamespacedTemplateControllers in the namespace"
 	}
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
-		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): %s; until then, children are left unchanged",
+		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (all TemplateControllers whose service account is in the same namespace; older ones have precedence): %s; until then, children are left unchanged",
 		watches, most, advice))
 	a.unwatch()
 }

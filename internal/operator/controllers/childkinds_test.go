@@ -100,7 +100,7 @@ func TestRevertedTemplateNeedsNoPermission(t *testing.T) {
 			c.KubectlApply(odd(jobs(t)))
 			c.settleDenied(jobsWatch)
 			c.expectKinds("while the permission is missing", "ConfigMap; configmaps jobs")
-			c.expectReady("while the permission is missing", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted")
+			c.expectReady("while the permission is missing", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; children are kept until this is resolved")
 			if c.Find("configmaps", "a") == nil {
 				t.Error("a child is deleted while the kind that replaces it may not be read")
 			}
@@ -261,7 +261,7 @@ func TestKindIsRecordedBeforeFirstChildIsCreated(t *testing.T) {
 // TestKindWithChildrenIsNeverDropped revokes the permissions for a kind that has children, and reverts the template
 // that renders it.
 func TestKindWithChildrenIsNeverDropped(t *testing.T) {
-	const needs = "False Forbidden: templater is not allowed to list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted"
+	const needs = "False Forbidden: templater is not allowed to list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; children are kept until this is resolved"
 	for why, restart := range map[string]func(*cluster){
 		"the operator goes on":         func(c *cluster) { c.KubectlApply(jobs(t)) },
 		"the operator restarts before": func(c *cluster) { c.start(); c.settleDenied(mapsWatch); c.KubectlApply(jobs(t)) },

@@ -96,14 +96,14 @@ func TestUnreadableChildKindBlocksPruning(t *testing.T) {
 		err      error
 		watching string
 	}{
-		"no answer": {errors.New("no answer"), "False ListFailed: cannot list children of kind ConfigMap: API discovery failed: the API server did not respond; until then, nothing is deleted"},
+		"no answer": {errors.New("no answer"), "False ListFailed: cannot list children of kind ConfigMap: API discovery failed: the API server did not respond; children are kept until this is resolved"},
 		"no version is served": {
 			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Definition: "x"},
-			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1: CustomResourceDefinition x exists, but does not serve it (kubectl describe crd x); until then, nothing is deleted",
+			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1: CustomResourceDefinition x exists, but does not serve it (kubectl describe crd x); children are kept until this is resolved",
 		},
 		"its own server is away": {
 			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, APIServiceUnavailable: true},
-			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1 at the moment: check its APIService (kubectl get apiservices); until then, nothing is deleted",
+			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1 at the moment: check its APIService (kubectl get apiservices); children are kept until this is resolved",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

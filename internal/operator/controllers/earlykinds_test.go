@@ -41,7 +41,7 @@ func TestMissingPermissionForEarlyWatchIsNotReported(t *testing.T) {
 	c.expectReady("after a parent that needs no Job", isReady)
 	c.KubectlApply(with(t, app, "name: one", "name: two", "spec: {", "spec: {job: true, "))
 	c.Settle()
-	c.expectReady("after a parent that needs a Job", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted")
+	c.expectReady("after a parent that needs a Job", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; children are kept until this is resolved")
 }
 
 func TestNoEarlyWatches(t *testing.T) {

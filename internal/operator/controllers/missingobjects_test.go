@@ -41,7 +41,7 @@ func TestMissingServiceAccountIsReportedAsMissing(t *testing.T) {
 			c.Refuse[row.refuse] = errors.New("no answer")
 			c.KubectlApply(asRobot(t))
 			c.Run()
-			if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
+			if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; children are kept until this is resolved"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
 		})

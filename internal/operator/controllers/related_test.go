@@ -30,7 +30,7 @@ func TestUnreadableRelatedObjectsBlockParents(t *testing.T) {
 		c.Run()
 		c.Caches[reconciletest.RelatedJobs].Fail(errors.New("no answer"))
 	}
-	const told = "False RelatedUnreadable: templater cannot read related[jobs]: see the Watching condition of TemplateController apps; until then, nothing is changed"
+	const told = "False RelatedUnreadable: templater cannot read related[jobs]: see the Watching condition of TemplateController apps; children are left unchanged until this is resolved"
 	for why, row := range map[string]struct {
 		spoil, mend     func(*cluster)
 		watching, aside string // no aside = no exception for an optional entry
@@ -43,7 +43,7 @@ func TestUnreadableRelatedObjectsBlockParents(t *testing.T) {
 		"the server does not tell": {
 			func(c *cluster) { c.Refuse["kind Job"] = errors.New("no answer") },
 			func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
-			"False ListFailed: spec.related[jobs]: API discovery failed: the API server did not respond; until then, children are left unchanged",
+			"False ListFailed: spec.related[jobs]: API discovery failed: the API server did not respond; children are left unchanged until this is resolved",
 			"",
 		},
 		"its own server is away": {
@@ -51,17 +51,17 @@ func TestUnreadableRelatedObjectsBlockParents(t *testing.T) {
 				c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), APIServiceUnavailable: true}
 			},
 			func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
-			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1 at the moment: check its APIService (kubectl get apiservices); until then, children are left unchanged",
+			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1 at the moment: check its APIService (kubectl get apiservices); children are left unchanged until this is resolved",
 			"",
 		},
 		"the first list fails": {
 			fails, func(c *cluster) { delete(c.Silent, reconciletest.RelatedJobs); c.List(reconciletest.RelatedJobs) },
-			"False ListFailed: cannot list or watch jobs.batch: the API server did not respond; until then, nothing is deleted",
+			"False ListFailed: cannot list or watch jobs.batch: the API server did not respond; children are kept until this is resolved",
 			"",
 		},
 		"a right is missing": {
 			denied, func(c *cluster) { delete(c.Silent, reconciletest.RelatedJobs); c.List(reconciletest.RelatedJobs) },
-			`False Forbidden: templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"; until then, nothing is deleted`,
+			`False Forbidden: templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"; children are kept until this is resolved`,
 			`templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 	} {

@@ -196,7 +196,7 @@ func TestWatchingConditionNamesMissingPermissions(t *testing.T) {
 			c.Refuse[row.refuse] = errors.New("no answer")
 			c.KubectlApply(row.manifest)
 			wantRequests(t, "nothing can be read", c.Run())
-			if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
+			if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; children are kept until this is resolved"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
 			if got, want := c.Condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: unknown until the kind is watched"; got != want {

@@ -71,7 +71,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.Cached(l.name)
 	if l.packed == nil {
-		klog.FromContext(ctx).V(2).Info("TemplateController is deleted", "controller", l.name)
+		klog.FromContext(ctx).V(2).Info("TemplateController was deleted", "controller", l.name)
 		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {
 			return true, err
 		}

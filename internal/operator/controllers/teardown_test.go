@@ -152,7 +152,7 @@ func TestDeletingConditionNamesBlockers(t *testing.T) {
 		c.startDeletion()
 		wantRequests(t, "it may not read its children", c.Run())
 		const text = "False Forbidden: being deleted: waiting to list its children: service account team/robot is not allowed to list configmaps in namespace ns: " +
-			"add {apiGroups: [\"\"], resources: [configmaps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding; until then, nothing is deleted"
+			"add {apiGroups: [\"\"], resources: [configmaps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding; children are kept until this is resolved"
 		if got := ready(c); got != text {
 			t.Errorf("ready condition %q, want %q", got, text)
 		}

@@ -85,7 +85,7 @@ func TestChildKindsBeyondWatchLimitAreNotWatched(t *testing.T) {
 	c.KubectlApply(greedyApps("apps", 2, 4))
 	c.KubectlApply(strings.ReplaceAll(greedyApps("neighbor", 3, 4), "namespace: team", "namespace: other"))
 	c.turnKinds()
-	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: list fewer namespaces"
+	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (all TemplateControllers whose service account is in the same namespace) has reached its watch limit: list fewer namespaces"
 	expect := func(when string) {
 		t.Helper()
 		if n, neighbor := c.watchesOf("older", "apps"), c.watchesOf("neighbor"); n != maxInTest || neighbor != 5*8 {

@@ -277,7 +277,7 @@ func TestRegistryExposesAllMetrics(t *testing.T) {
 	}
 	at := request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "secret-name"}
 	if _, err := client.Get(t.Context(), at); err == nil {
-		t.Error("there is an object")
+		t.Error("unexpected object")
 	}
 	election := elections{}.NewLeaderMetric()
 	election.On("templater")

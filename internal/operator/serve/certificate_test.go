@@ -137,11 +137,11 @@ func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 	}
 	now = now.Add(selfSignedValidity/2 - time.Second)
 	if same, _ := c.get(); same != first {
-		t.Error("it was made anew too early")
+		t.Error("it was renewed too early")
 	}
 	now = now.Add(time.Second)
 	if next, _ := c.get(); next == first || !next.Leaf.NotAfter.After(now.Add(selfSignedValidity/2)) {
-		t.Error("it was not made anew")
+		t.Error("it was not renewed")
 	}
 }
 

@@ -21,7 +21,7 @@ func TestVersionAndCommitFromBuildInfo(t *testing.T) {
 		"a release says its version":     {"v1.2.3", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: settings("false")}, "v1.2.3", "abc"},
 		"go install knows the module":    {"", &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3", Unknown},
 		"a clone with changes says so":   {"", &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-1-abc+dirty"}, Settings: settings("true")}, "v0.0.0-1-abc+dirty", "abc+changes"},
-		"nothing was noted":              {"", nil, Unknown, Unknown},
+		"no build information":           {"", nil, Unknown, Unknown},
 		"without a commit, no changes":   {"", &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}}}, Unknown, Unknown},
 		"a version without notes of Go":  {"v1.2.3", nil, "v1.2.3", Unknown},
 		"go test has no version of ours": {"", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "(devel)", Unknown},

@@ -168,7 +168,7 @@ func (c *Controller) Forbidden() bool {
 }
 
 // Untouched is the end of messages about resources that cannot be read.
-const Untouched = "; until then, nothing is deleted"
+const Untouched = "; children are kept until this is resolved"
 
 // Unreadable returns the problem that no children of a kind can be created in a namespace, because they cannot be listed or their kind is not
 // recorded. It returns nil if they are known.

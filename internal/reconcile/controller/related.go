@@ -41,11 +41,11 @@ func lostEntry(e *related.Entry) (reason, message string) {
 	where := "spec." + syntax.RelatedName(e.Name)
 	switch {
 	case kind.IsAPIServiceUnavailable(e.Err):
-		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s; until then, children are left unchanged", where, e.Err)
+		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s; children are left unchanged until this is resolved", where, e.Err)
 	case kind.Missing(e.Err):
 		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s: install it, correct the entry, or make it optional; until then, children are left unchanged", where, e.Err)
 	}
-	return v1.ReasonListFailed, fmt.Sprintf("%s: API discovery failed: %s; until then, children are left unchanged", where, problem.PublicReason(e.Err))
+	return v1.ReasonListFailed, fmt.Sprintf("%s: API discovery failed: %s; children are left unchanged until this is resolved", where, problem.PublicReason(e.Err))
 }
 
 // Without returns which related objects cannot be read, and why, although reconciliations continue. They are in the order of the spec.

@@ -36,7 +36,7 @@ func (e tooManyWatchesError) Error() string {
 	if e.namespaced {
 		advice = "render fewer kinds, or delete other NamespacedTemplateControllers in the namespace"
 	}
-	return "the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: " + advice
+	return "the tenant (all TemplateControllers whose service account is in the same namespace) has reached its watch limit: " + advice
 }
 
 // Unwatched reports whether the children are not watched because of the watch limit.

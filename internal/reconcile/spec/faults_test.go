@@ -50,7 +50,7 @@ func TestAllSpecErrorsAreReported(t *testing.T) {
 		"TL020 spec.watch.apiVersion",
 		"TL022 spec.watch.labelSelector.matchLabels", "TL022 spec.watch.namespaceSelector.matchLabels", "TL022 spec.watch.fieldSelector",
 		"TL021 spec.resyncPeriod", "TL021 spec.finalize.timeout",
-		"TL068 spec.revisionHistoryLimit", "TL022 spec.rollout.canarySelector.matchLabels", "TL068 spec.rollout.steps[1]", "TL021 spec.rollout.interval", "TL021 spec.rollout.readyTimeout", "TL068 spec.rollout.maxFailed", "TL068 spec.rollout.approvedRevision",
+		"TL069 spec.revisionHistoryLimit", "TL022 spec.rollout.canarySelector.matchLabels", "TL069 spec.rollout.steps[1]", "TL021 spec.rollout.interval", "TL021 spec.rollout.readyTimeout", "TL069 spec.rollout.maxFailed", "TL069 spec.rollout.approvedRevision",
 		"TL020 spec.related[x].apiVersion", "TL022 spec.related[x].labelSelector.matchLabels", "TL022 spec.related[x].namespaceSelector.matchLabels", "TL022 spec.related[x].fieldSelector", "TL028 spec.related[x].watchFields[1]",
 		"TL020 spec.related[y].apiVersion",
 		"TL016 spec.finalize.children[db]", "TL027 spec.children[web].updateStrategy", "TL027 spec.finalize.children[db].updateStrategy",

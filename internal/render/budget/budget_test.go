@@ -100,7 +100,7 @@ func TestDrawGrantsWorkInSteps(t *testing.T) {
 		}
 	}
 	if b.UsedUp() {
-		t.Error("used up before more was wanted")
+		t.Error("exhausted too early")
 	}
 	if err := m.Charge(1); !errors.Is(err, ErrWork) || !Ended(err) || !b.UsedUp() || m.Work != 0 {
 		t.Errorf("one more: %v, %+v", err, b)

@@ -1,4 +1,4 @@
-// Package data has the values that templates compute with: the view of the input, the conversion to text, and the arguments of functions
+// Package data represents values in templates: the view of the input, the conversion to text, and the arguments of functions
 // with their cost.
 //
 // A value is nil, a bool, string, int64, float64, []any or map[string]any, text of package token, or a [Closed] map. [Normal] converts

@@ -26,7 +26,7 @@ func TestNormalConvertsNumbers(t *testing.T) {
 		"a number that is too large":   {in: json.Number("1e400"), fails: true},
 		"infinity":                     {in: math.Inf(1), fails: true},
 		"not a number":                 {in: math.NaN(), fails: true},
-		"what JSON does not have":      {in: uint64(5), fails: true},
+		"type that JSON does not have": {in: uint64(5), fails: true},
 		"a map of other types":         {in: map[string]string{}, fails: true},
 	} {
 		got, err := Normal(c.in)

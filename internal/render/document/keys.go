@@ -101,7 +101,7 @@ func (c *converter) duplicate(key *yaml.Node, name string) error {
 	return c.fail(key, "duplicate key %q", name)
 }
 
-const keyTwice = "a key printed from a value is a duplicate"
+const keyTwice = "duplicate key (printed from a value)"
 
 // inside adds the path of the map to an error about a duplicate key from data. It omits keys that came from data.
 func (c *converter) inside(err error, key *yaml.Node, name string) error {

@@ -55,7 +55,7 @@ func TestReadOutputAndData(t *testing.T) {
 		": 1":                             {"error: a key is empty", "error: a key is empty"},
 		"a: " + third:                     {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
 		"a: |\n  " + third:                {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
-		"a: " + first + "\na: 1":          {`error: duplicate key "a"`, "error: a key printed from a value is a duplicate"},
+		"a: " + first + "\na: 1":          {`error: duplicate key "a"`, "error: duplicate key (printed from a value)"},
 		"a: b: c":                         {"error: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)", "error: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)"},
 		"a: " + strings.Repeat("[", budget.MaxDepth+1) + strings.Repeat("]", budget.MaxDepth+1): {"error: data is nested more than 100 levels deep", "error: data is nested more than 100 levels deep"},
 	} {
@@ -141,7 +141,7 @@ func TestRecentSmallShapesAreCached(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	if err := s.Read(tableOf(), []byte("e: 1"), func(Document) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("an error about what is known: %v", err)
+		t.Errorf("unexpected error: %v", err)
 	}
 }
 

@@ -57,8 +57,8 @@ func TestFunctionDefinitionsAreConsistent(t *testing.T) {
 	}
 }
 
-// TestTable checks that each name has one row and that all types are known.
-func TestTable(t *testing.T) {
+// TestFunctionTableHasUniqueNamesAndKnownTypes checks that each name has one row and that all types are known.
+func TestFunctionTableHasUniqueNamesAndKnownTypes(t *testing.T) {
 	const types = "atinfblmsco"
 	rows := map[string]bool{}
 	for _, r := range table {

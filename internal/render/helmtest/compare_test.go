@@ -58,7 +58,7 @@ func compare(t *testing.T, s snippet) string {
 		if both {
 			t.Error("both engines refuse it: say `fails: true` if that is meant")
 		} else {
-			t.Error("it says `fails: true`, but not both engines refuse it")
+			t.Error("`fails: true` is set, but not both engines fail")
 		}
 	}
 	if (helmErr != nil) != (oursErr != nil) {

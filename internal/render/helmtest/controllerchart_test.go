@@ -30,7 +30,7 @@ func TestControllerChartRendersRecipeFiles(t *testing.T) {
 func TestControllerChartUsesValues(t *testing.T) {
 	out := rendered(t, map[string]any{"className": "blue", "rbac": map[string]any{"create": false}, "cache": map[string]any{"image": "[[ .spec.megabytes ]]", "connections": 8}})
 	if strings.TrimSpace(out["rbac.yaml"]) != "" {
-		t.Errorf("there are rights, though nobody wants them:\n%s", out["rbac.yaml"])
+		t.Errorf("unexpected RBAC rules:\n%s", out["rbac.yaml"])
 	}
 	documents, err := parse(out["templatecontroller.yaml"])
 	if err != nil || len(documents) != 1 {

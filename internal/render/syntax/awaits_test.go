@@ -12,22 +12,22 @@ func TestTemplateAwaitsChildrenItReads(t *testing.T) {
 		web  string
 		want []string
 	}{
-		"none":                             {`{{ .spec.a }}`, nil},
-		"one":                              {`{{ len .children.db }}`, []string{"db"}},
-		"two, sorted, each once":           {`{{ .children.jobs }}{{ .children.db }}{{ .children.jobs }}`, []string{"db", "jobs"}},
-		"by the dollar":                    {`{{ range .spec.a }}{{ $.children.db }}{{ end }}`, []string{"db"}},
-		"a field of an object":             {`{{ (index .children.db 0).status.ip }}`, []string{"db"}},
-		"in range, with, if and else":      {`{{ range .children.db }}{{ else }}{{ with $.children.jobs }}{{ end }}{{ end }}`, []string{"db", "jobs"}},
-		"by include":                       {`{{ include "db" . }}`, []string{"db"}},
-		"by an include of an include":      {`{{ include "all" . }}`, []string{"db", "jobs"}},
-		"by includes of each other":        {`{{ if .spec.a }}{{ include "a" . }}{{ end }}`, []string{"db", "jobs"}},
-		"by its own define block":          {`{{ define "x" }}{{ .children.db }}{{ end }}{{ template "x" . }}`, []string{"db"}},
-		"not by a block that nobody calls": {`{{ define "x" }}{{ .children.db }}{{ end }}`, nil},
-		"not by an include of a part":      {`{{ include "db" .spec }}`, nil},
-		"not its own name":                 {`{{ .children.web }}{{ .children.db }}`, []string{"db"}},
-		"not what is observed":             {`{{ .observed.db }}`, nil},
-		"not by a name that is computed":   {`{{ index .children .spec.name }}`, nil},
-		"not a field of that name":         {`{{ with .spec }}{{ .children.db }}{{ end }}`, nil},
+		"none":                           {`{{ .spec.a }}`, nil},
+		"one":                            {`{{ len .children.db }}`, []string{"db"}},
+		"two, sorted, each once":         {`{{ .children.jobs }}{{ .children.db }}{{ .children.jobs }}`, []string{"db", "jobs"}},
+		"by the dollar":                  {`{{ range .spec.a }}{{ $.children.db }}{{ end }}`, []string{"db"}},
+		"a field of an object":           {`{{ (index .children.db 0).status.ip }}`, []string{"db"}},
+		"in range, with, if and else":    {`{{ range .children.db }}{{ else }}{{ with $.children.jobs }}{{ end }}{{ end }}`, []string{"db", "jobs"}},
+		"by include":                     {`{{ include "db" . }}`, []string{"db"}},
+		"by an include of an include":    {`{{ include "all" . }}`, []string{"db", "jobs"}},
+		"by includes of each other":      {`{{ if .spec.a }}{{ include "a" . }}{{ end }}`, []string{"db", "jobs"}},
+		"by its own define block":        {`{{ define "x" }}{{ .children.db }}{{ end }}{{ template "x" . }}`, []string{"db"}},
+		"not by an uncalled block":       {`{{ define "x" }}{{ .children.db }}{{ end }}`, nil},
+		"not by an include of a part":    {`{{ include "db" .spec }}`, nil},
+		"not its own name":               {`{{ .children.web }}{{ .children.db }}`, []string{"db"}},
+		"not what is observed":           {`{{ .observed.db }}`, nil},
+		"not by a name that is computed": {`{{ index .children .spec.name }}`, nil},
+		"not a field of that name":       {`{{ with .spec }}{{ .children.db }}{{ end }}`, nil},
 	} {
 		// db comes first and calls the same helpers: they are checked once, and count for each that calls them.
 		got, err := Parse(Source{Helpers: helpers, Children: []Template{{"db", `{{ include "all" . }}`}, {"web", row.web}, {"jobs", "a"}}, Status: `a: {{ .children.jobs }}`, Functions: testFunctions})

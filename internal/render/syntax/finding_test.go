@@ -54,14 +54,14 @@ func TestErrorsConvertToFindings(t *testing.T) {
 // TestErrorsHaveKnownCodes finds the rule of each error that templates can have without data.
 func TestErrorsHaveKnownCodes(t *testing.T) {
 	for why, src := range map[string]Source{
-		"the same delimiters":   {LeftDelim: "%", RightDelim: "%"},
-		"helpers with text":     {Helpers: "a"},
-		"a second definition":   {Helpers: `{{ define "a" }}x{{ end }}`, Status: `{{ define "a" }}x{{ end }}`},
-		"no expression":         {ReadyWhen: []Template{{"a", "{{ 1 }}"}, {"b", " "}, {"c", "if 1"}, {"d", "$x := 1"}}},
-		"too long":              {Status: string(make([]byte, maxTemplate+1))},
-		"two children":          {Children: []Template{{"a", ""}, {"a", ""}}},
-		"two entries":           {Related: []Template{{"a", ""}, {"a", ""}}},
-		"more open than wanted": {Status: "{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}"},
+		"the same delimiters": {LeftDelim: "%", RightDelim: "%"},
+		"helpers with text":   {Helpers: "a"},
+		"a second definition": {Helpers: `{{ define "a" }}x{{ end }}`, Status: `{{ define "a" }}x{{ end }}`},
+		"no expression":       {ReadyWhen: []Template{{"a", "{{ 1 }}"}, {"b", " "}, {"c", "if 1"}, {"d", "$x := 1"}}},
+		"too long":            {Status: string(make([]byte, maxTemplate+1))},
+		"two children":        {Children: []Template{{"a", ""}, {"a", ""}}},
+		"two entries":         {Related: []Template{{"a", ""}, {"a", ""}}},
+		"unclosed blocks":     {Status: "{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}{{ if 1 }}"},
 	} {
 		_, err := Parse(src)
 		list, _ := errors.AsType[Errors](err)

@@ -86,7 +86,7 @@ func TestCompileErrors(t *testing.T) {
 			[]string{"children[a]:1:4: unknown name .related.pod; did you mean .related.pods?; known: .related.nodes .related.pods"}},
 		"two related entries of one name": {Source{Related: []Template{{Name: "a"}, {Name: "a"}}},
 			[]string{"related[a]: two entries of related are named a: use unique names"}},
-		"what a select template cannot see": {Source{Related: []Template{{Name: "a", Text: "name: {{ .spec.a }}{{ .controller.name }}{{ .observed.x }}{{ $.related.a }}{{ .children }}{{ .x }}"}}},
+		"fields that select templates cannot read": {Source{Related: []Template{{Name: "a", Text: "name: {{ .spec.a }}{{ .controller.name }}{{ .observed.x }}{{ $.related.a }}{{ .children }}{{ .x }}"}}},
 			[]string{"related[a].select:1:45: .observed is not available in a select template, which can read only the parent: use .spec, .metadata, .status, .values or .controller",
 				"related[a].select:1:62: .related is not available in a select template, which can read only the parent: use .spec, .metadata, .status, .values or .controller",
 				"related[a].select:1:79: .children is not available in a select template, which can read only the parent: use .spec, .metadata, .status, .values or .controller",

@@ -126,7 +126,7 @@ func checkImages(t *testing.T, index v1.ImageIndex) {
 			t.Fatal(err)
 		}
 		if got := config.OS + "/" + config.Architecture; got != one.Platform.String() {
-			t.Errorf("the image for %s says that it is for %s", one.Platform, got)
+			t.Errorf("the image for %s has the platform %s", one.Platform, got)
 		}
 		if diff := cmp.Diff(v1.Config{User: "1:2", Env: []string{"A=b"}, Labels: map[string]string{"c": "d"}, WorkingDir: "/"}, config.Config); diff != "" {
 			t.Errorf("configuration (-want +got):\n%s", diff)

@@ -76,5 +76,5 @@ func CheckVersion(version string) error {
 	if version == "" || versions.MatchString(version) {
 		return nil
 	}
-	return fmt.Errorf("%q is no version: give one of the form v1.2.3 or v1.2.3-rc.1", version)
+	return fmt.Errorf("%q is not a valid version: give one of the form v1.2.3 or v1.2.3-rc.1", version)
 }

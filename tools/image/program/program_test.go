@@ -72,7 +72,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%q: got error %v", version, err)
 		}
 	}
-	if _, err := Build(t.Context(), t.TempDir(), Platform{"linux", "amd64"}, "1"); err == nil || err.Error() != `"1" is no version: give one of the form v1.2.3 or v1.2.3-rc.1` {
+	if _, err := Build(t.Context(), t.TempDir(), Platform{"linux", "amd64"}, "1"); err == nil || err.Error() != `"1" is not a valid version: give one of the form v1.2.3 or v1.2.3-rc.1` {
 		t.Errorf("got error %v", err)
 	}
 	if diff := cmp.Diff([]string{"build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w"}, Args("")); diff != "" {

@@ -200,8 +200,8 @@ func TestValuesOmitObjects(t *testing.T) {
 }
 
 func TestExtraRulesAreAggregated(t *testing.T) {
-	got := mustTemplate(t, "templater-system", `rights: [{apiGroups: [""], resources: [pods], verbs: [get]}]`)
-	const role = "ClusterRole templater-rights"
+	got := mustTemplate(t, "templater-system", `permissions: [{apiGroups: [""], resources: [pods], verbs: [get]}]`)
+	const role = "ClusterRole templater-permissions"
 	if rules := got.get(t, role, "rules"); rules != `[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]` {
 		t.Errorf("got the rules %s", rules)
 	}

@@ -33,7 +33,7 @@ var replacements = map[string][]replacement{
 		{path("webhooks", 0, "clientConfig", "service", "name"), named("templater-webhook")},
 		{path("webhooks", 0, "clientConfig", "service", "namespace"), namespace},
 	},
-	"ValidatingAdmissionPolicy": {{path("spec", "variables", 0, "expression"), quoted(`include "templater.homes" .`)}},
+	"ValidatingAdmissionPolicy": {{path("spec", "variables", 0, "expression"), quoted(`include "templater.classServiceAccounts" .`)}},
 	"Deployment": {
 		{path("spec", "replicas"), plain(".Values.replicas")},
 		{path("spec", "template", "spec", "serviceAccountName"), named("templater")},

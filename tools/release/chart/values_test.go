@@ -49,10 +49,10 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		"tolerations: [{taint: a}]":                                      "at '/tolerations/0': additional properties 'taint' not allowed",
 		"priorityClassName: High":                                        "at '/priorityClassName'",
 		"crd: {keep: true}":                                              "at '/crd': additional properties 'keep' not allowed",
-		"rights: [{apiGroups: [a], verbs: [get]}]":                       "at '/rights/0': missing property 'resources'",
-		`rights: [{apiGroups: [""], resources: [pods], verbs: []}]`:      "at '/rights/0/verbs': minItems: got 0, want 1",
-		`rights: [{apiGroups: [""], resources: [pods], verbs: ["a b"]}]`: "at '/rights/0/verbs/0': 'a b' does not match pattern",
-		`rights: [{nonResourceURLs: [/metrics], verbs: [get]}]`:          "additional properties 'nonResourceURLs' not allowed",
+		"permissions: [{apiGroups: [a], verbs: [get]}]":                  "at '/permissions/0': missing property 'resources'",
+		`permissions: [{apiGroups: [""], resources: [pods], verbs: []}]`: "at '/permissions/0/verbs': minItems: got 0, want 1",
+		`permissions: [{apiGroups: [""], resources: [pods], verbs: ["a b"]}]`: "at '/permissions/0/verbs/0': 'a b' does not match pattern",
+		`permissions: [{nonResourceURLs: [/metrics], verbs: [get]}]`:          "additional properties 'nonResourceURLs' not allowed",
 	} {
 		if _, err := render(t, "templater-system", values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want one with %s", values, err, want)
@@ -67,7 +67,7 @@ func TestCommonValuesAreAccepted(t *testing.T) {
 		"resources: {requests: null}",
 		"nodeSelector: {node-role.kubernetes.io/control-plane: ''}",
 		"tolerations: [{operator: Exists}, {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 10}]",
-		`rights: [{apiGroups: ["", apps], resources: ["deployments/scale", "*"], resourceNames: [a], verbs: ["*"]}]`,
+		`permissions: [{apiGroups: ["", apps], resources: ["deployments/scale", "*"], resourceNames: [a], verbs: ["*"]}]`,
 		`extraArgs: [--log-level=verbose, "--kube-qps=5", --webhook-bind-address=]`,
 		"global: {anything: true}",
 	} {

@@ -56,7 +56,7 @@ func Version(ctx context.Context, folder string, asked Asked) (string, error) {
 	if len(changes) > shown {
 		changes = append(changes[:shown], fmt.Sprintf("and %d more", len(changes)-shown))
 	}
-	return "", fmt.Errorf("files differ from the commit, so nobody could make this release again:\n  %s\ncommit or remove them, or have the version end with -dirty: make release DIRTY=true", strings.Join(changes, "\n  "))
+	return "", fmt.Errorf("files differ from the commit, so the release is not reproducible:\n  %s\ncommit or remove them, or have the version end with -dirty: make release DIRTY=true", strings.Join(changes, "\n  "))
 }
 
 // clone is a folder with a commit.

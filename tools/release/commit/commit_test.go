@@ -44,7 +44,7 @@ func TestVersion(t *testing.T) {
 		"the tag of a commit before this one": {[]string{"tag v1.2.3", second}, Asked{}, "v0.0.0-gCOMMIT"},
 		"no tag":                              {nil, Asked{}, "v0.0.0-gCOMMIT"},
 		"one of two tags, asked for":          {[]string{"tag v1.2.3", "tag v1.2.3-rc.1"}, Asked{Version: "v1.2.3-rc.1"}, "v1.2.3-rc.1"},
-		"nothing is dirty":                    {[]string{"tag v1.2.3"}, Asked{Dirty: true}, "v1.2.3"},
+		"clean tree, DIRTY=true":              {[]string{"tag v1.2.3"}, Asked{Dirty: true}, "v1.2.3"},
 	} {
 		dir := repository(t, row.commands...)
 		head, err := clone(dir).lines(t.Context(), "rev-parse", "HEAD")
@@ -62,7 +62,7 @@ func TestVersionWithUncommittedFiles(t *testing.T) {
 	dir := repository(t, "tag v1.2.3")
 	write(t, dir, "1", "2", "3", "4", "5", "6", "7")
 	_, err := Version(t.Context(), dir, Asked{Version: "v1.2.3"})
-	const want = "files differ from the commit, so nobody could make this release again:\n  ?? 1\n  ?? 2\n  ?? 3\n  ?? 4\n  ?? 5\n  and 2 more\n" +
+	const want = "files differ from the commit, so the release is not reproducible:\n  ?? 1\n  ?? 2\n  ?? 3\n  ?? 4\n  ?? 5\n  and 2 more\n" +
 		"commit or remove them, or have the version end with -dirty: make release DIRTY=true"
 	if err == nil || err.Error() != want {
 		t.Errorf("got error %v, want %s", err, want)
@@ -100,7 +100,7 @@ func TestVersionErrors(t *testing.T) {
 		"no such tag":          {nil, "v1.2.3", "has no such tag: git tag v1.2.3, or leave VERSION out"},
 		"a tag of another":     {[]string{"tag v1.2.3", "commit -q --allow-empty -m two"}, "v1.2.3", ": git checkout v1.2.3"},
 		"which of the two":     {[]string{"tag v1.2.3", "tag v1.2.3-rc.1"}, "", "the commit has the tags v1.2.3 and v1.2.3-rc.1: say which one is released: make release VERSION=v1.2.3"},
-		"not even a version":   {nil, "1.2.3", `--version: "1.2.3" is no version: give one of the form v1.2.3 or v1.2.3-rc.1`},
+		"not even a version":   {nil, "1.2.3", `--version: "1.2.3" is not a valid version: give one of the form v1.2.3 or v1.2.3-rc.1`},
 		"a clone without HEAD": {[]string{"update-ref -d HEAD"}, "", "git rev-parse HEAD: exit status 128: fatal: "},
 	} {
 		_, err := Version(t.Context(), repository(t, row.commands...), Asked{Version: row.version})

@@ -74,7 +74,7 @@ func TestModulesWithoutLicenseAreRejected(t *testing.T) {
 		}
 	}
 	if err := (files{}).in(filepath.Join(folder, "gone")); err == nil {
-		t.Error("a folder that is gone: got no error")
+		t.Error("a missing directory: got no error")
 	}
 	_, err := Of(t.Context(), folder, Program{Package: "./cmd/templater", Platform: program.Platform{System: "linux", Architecture: "amd64"}})
 	if err == nil || !strings.HasPrefix(err.Error(), "list the packages of ./cmd/templater for linux/amd64: ") {

@@ -52,6 +52,6 @@ func TestErrorsNameMissingObjects(t *testing.T) {
 		t.Errorf("a folder that is no clone: got error %v", err)
 	}
 	if _, err := Find(nil, "Deployment", "templater"); err == nil || !strings.Contains(err.Error(), "no Deployment templater any more") {
-		t.Errorf("an object that is gone: got error %v", err)
+		t.Errorf("a deleted object: got error %v", err)
 	}
 }

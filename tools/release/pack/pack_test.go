@@ -32,7 +32,7 @@ func TestTarGz(t *testing.T) {
 		t.Fatal(err)
 	}
 	if from.Name != "" || !from.ModTime.IsZero() {
-		t.Errorf("the archive says %q and %s of itself", from.Name, from.ModTime)
+		t.Errorf("the archive header has %q and %s", from.Name, from.ModTime)
 	}
 	got := map[string]string{}
 	for r := tar.NewReader(from); ; {

@@ -197,7 +197,7 @@ func (b *tab) look(width int64, scheme string) {
 func serve(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat(*folder + "/index.html"); err != nil {
-		t.Fatalf("there is no site, make one by make site: %v", err)
+		t.Fatalf("no site, make one by make site: %v", err)
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(*folder)))
 	t.Cleanup(server.Close)

@@ -60,7 +60,7 @@ func TestPlaygroundRecoversFromCrash(t *testing.T) {
 		began := time.Now()
 		b.write("parents", row.text)
 		b.holds(findings, row.want)
-		t.Logf("%s: told after %s", row.text, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s: reported after %s", row.text, time.Since(began).Round(time.Millisecond))
 		b.write("parents", "good")
 		b.until(findings + ` === ""`)
 		t.Logf("%s: answered again after %s", row.text, time.Since(began).Round(time.Millisecond))

@@ -92,7 +92,7 @@ func TestSearch(t *testing.T) {
 			b.types("tl021")
 			b.until(`document.querySelectorAll("#results a").length > 0`)
 			if first := value[string](b, `document.querySelector("#results strong").textContent`); !strings.HasPrefix(first, "Findings › TL021") {
-				t.Errorf("first comes %q", first)
+				t.Errorf("the first is %q", first)
 			}
 			if width := value[int64](b, `document.documentElement.scrollWidth`); width > narrow {
 				t.Errorf("with results, the page is %d wide", width)

@@ -57,7 +57,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	}
 	b.t = t
 	if dark := value[string](b, `getComputedStyle(document.body).backgroundColor`); dark != "rgb(20, 24, 29)" {
-		t.Errorf("the pages are %s where dark ones are wanted", dark)
+		t.Errorf("dark pages are %s", dark)
 	}
 }
 

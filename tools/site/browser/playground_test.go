@@ -105,7 +105,7 @@ func (b *tab) change(name, expression string) {
 func (b *tab) holds(expression, part string) {
 	b.t.Helper()
 	if text := value[string](b, expression); !strings.Contains(text, part) {
-		b.t.Errorf("there is no %q in %q", part, text)
+		b.t.Errorf("no %q in %q", part, text)
 	}
 }
 

@@ -39,7 +39,7 @@ func Handler(files fs.FS) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		switch {
 		case !local(r.Host):
-			http.Error(w, "open the playground at the address that it has printed", http.StatusMisdirectedRequest)
+			http.Error(w, "open the playground at the address printed at startup", http.StatusMisdirectedRequest)
 			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			header.Set("Allow", "GET, HEAD")

@@ -79,7 +79,7 @@ func fileOf(t *testing.T, result *scaffold.Result, name string) string {
 			return f.Content
 		}
 	}
-	t.Fatalf("there is no %s", name)
+	t.Fatalf("no %s", name)
 	return ""
 }
 

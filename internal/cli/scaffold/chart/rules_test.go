@@ -72,7 +72,7 @@ func TestConversionRules(t *testing.T) {
 			map[string]string{"values.yaml": "version: v1\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.APIVersions.Has .Values.version")},
 			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not supported; the template is skipped"},
 		},
-		"what is ignored": {
+		"ignored files": {
 			map[string]string{".helmignore": "# [\n\na.txt/\n/b.txt\nsub/\n", "a.txt": "text of a", "b.txt": "text of b", "sub/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
 			[]string{"a.txt: text of a", "no text of b", "no text of c"},
 		},
@@ -96,7 +96,7 @@ func TestConversionRules(t *testing.T) {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ if .Values.a }}\n" + configMap + "---\n" + job("pre-delete") + "{{ end }}\n"},
 			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: split the file; skipped", "no kind: Job"},
 		},
-		"annotations that an action goes on with": {
+		"annotations continued by an action": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-delete\n  {{- toYaml .Values.more | nindent 4 }}\n"},
 			[]string{" annotations:\n", "no helm.sh/hook: "},
 		},
@@ -112,7 +112,7 @@ func TestConversionRules(t *testing.T) {
 			map[string]string{"charts/sub/Chart.yaml": "name: sub\n", "charts/sub/templates/_x.tpl": `{{ define "x" }}one{{ end }}`, "templates/a.yaml": configMap, "templates/c.yaml": use(`include "x" .`)},
 			[]string{"charts/sub: the subchart is skipped", "the template is skipped", "no define \"x\""},
 		},
-		"a helper that nobody uses": {
+		"an unused helper": {
 			map[string]string{"templates/_a.tpl": `{{ define "x" }}one{{ end }}{{ define "y" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
 			[]string{`define "x"`, `no define "y"`},
 		},
@@ -131,7 +131,7 @@ func TestConversionRules(t *testing.T) {
 		},
 		"no values":        {map[string]string{"values.yaml": "", "templates/c.yaml": configMap}, []string{"spec: {}"}},
 		"values in a list": {map[string]string{"values.yaml": "- a\n", "templates/c.yaml": configMap}, []string{"spec: {}"}},
-		"what a schema says of itself": {
+		"metadata of a schema": {
 			map[string]string{"values.yaml": "a: text\n", "values.schema.json": `{"title": "Values", "description": "Of a chart."}`, "templates/c.yaml": configMap},
 			[]string{"no Of a chart.", "no title: Values"},
 		},

@@ -33,11 +33,11 @@ var (
 )
 
 // target returns the current target.
-func (k *Keeper) target() (*target, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, want := range k.Wants() {
-		switch cache := k.caches[want]; {
+func (m *Manager) target() (*target, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, want := range m.Wants() {
+		switch cache := m.caches[want]; {
 		case cache == nil:
 			return nil, errSyncing
 		case cache.Synced():
@@ -47,7 +47,7 @@ func (k *Keeper) target() (*target, error) {
 			return nil, errSyncing
 		}
 	}
-	configuration := k.caches[k.configuration()].Get(types.NamespacedName{Name: k.Configuration})
+	configuration := m.caches[m.configuration()].Get(types.NamespacedName{Name: m.Configuration})
 	if configuration == nil {
 		return nil, errNowhere
 	}
@@ -81,16 +81,16 @@ func namesOf(client map[string]any) []string {
 }
 
 // publish updates the CA bundle, if the configuration has not changed.
-func (k *Keeper) publish(ctx context.Context, t *target, bundle []byte) error {
+func (m *Manager) publish(ctx context.Context, t *target, bundle []byte) error {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": configurations.GroupVersion().String(), "kind": "ValidatingWebhookConfiguration",
-		"metadata": map[string]any{"name": k.Configuration, "resourceVersion": t.version},
+		"metadata": map[string]any{"name": m.Configuration, "resourceVersion": t.version},
 		"webhooks": []any{map[string]any{"name": WebhookName, "clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundle)}}},
 	})
-	if err := k.apply(ctx, k.configuration(), request.Location{Resource: configurations, Name: k.Configuration}, body); err != nil {
-		return &requestError{"patch ValidatingWebhookConfiguration " + k.Configuration, err}
+	if err := m.apply(ctx, m.configuration(), request.Location{Resource: configurations, Name: m.Configuration}, body); err != nil {
+		return &requestError{"patch ValidatingWebhookConfiguration " + m.Configuration, err}
 	}
-	klog.FromContext(ctx).Info("updated the CA bundle of the webhook configuration", "configuration", k.Configuration)
+	klog.FromContext(ctx).Info("updated the CA bundle of the webhook configuration", "configuration", m.Configuration)
 	return nil
 }
 
@@ -104,17 +104,17 @@ func (e *requestError) Error() string { return "cannot " + e.what }
 func (e *requestError) Unwrap() error { return e.err }
 
 // explain describes why the webhook does not work, or returns "" if that will be resolved soon.
-func (k *Keeper) explain(err error) string {
+func (m *Manager) explain(err error) string {
 	var failed *requestError
 	switch {
 	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !request.MissingNamespace(err):
 		return "" // another replica was first, and the watch will deliver the change
 	case errors.Is(err, errNowhere):
-		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default creates it"
+		return "there is no ValidatingWebhookConfiguration " + m.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default creates it"
 	case !errors.As(err, &failed):
 		return err.Error()
 	case request.MissingNamespace(err):
-		return "namespace " + k.Namespace + " does not exist: create it, or set another --webhook-namespace"
+		return "namespace " + m.Namespace + " does not exist: create it, or set another --webhook-namespace"
 	case apierrors.IsForbidden(err):
 		return "no permission to " + failed.what + ": kubectl apply -k config/default grants it"
 	case request.Code(err) != 0:

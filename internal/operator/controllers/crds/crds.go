@@ -265,7 +265,7 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		err = nil // without a resource, there are no objects
 	}
 	if permissions.Denied(err) {
-		return no(v1.ReasonForbidden, "the new schema is not applied, because %s may not list all %s, and stored objects could become invalid: grant {apiGroups: [%s], resources: [%s], verbs: [list]} in all namespaces", user(s.as), resource.Resource, resource.Group, resource.Resource), nil
+		return no(v1.ReasonForbidden, "the new schema is not applied, because %s is not allowed to list all %s, and stored objects could become invalid: grant {apiGroups: [%s], resources: [%s], verbs: [list]} in all namespaces", user(s.as), resource.Resource, resource.Group, resource.Resource), nil
 	}
 	if err != nil {
 		return nil, err
@@ -316,7 +316,7 @@ func replacement(from, to any) any {
 func (s *sync) written(after *object.Object, err error) (*metav1.Condition, time.Duration, error) {
 	switch {
 	case permissions.Denied(err):
-		return no(v1.ReasonForbidden, "%s may not create or update CustomResourceDefinitions: grant {apiGroups: [%s], resources: [%s], verbs: [%s]}", user(s.as), crd.Resource.Group, crd.Resource.Resource, strings.Join(permissions.CRDs.Verbs(), ", ")), RetryRefused, nil
+		return no(v1.ReasonForbidden, "%s is not allowed to create or update CustomResourceDefinitions: grant {apiGroups: [%s], resources: [%s], verbs: [%s]}", user(s.as), crd.Resource.Group, crd.Resource.Resource, strings.Join(permissions.CRDs.Verbs(), ", ")), RetryRefused, nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return no(v1.ReasonInvalidCRD, "the API server rejects CustomResourceDefinition %s: %s", s.want.Name, problem.Line(err.Error())), RetryBreaking, nil // it contains nothing but the spec
 	case err != nil:

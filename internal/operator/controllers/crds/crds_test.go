@@ -281,7 +281,7 @@ func TestChangeIsRefusedIfObjectsCannotBeListed(t *testing.T) {
 	w := created(t, page)
 	w.refuse["list websites"] = apierrors.NewForbidden(websites.GroupResource(), "", errors.New(`User "`+robot+`" cannot list resource "websites" in API group "example.org" at the cluster scope`))
 	w.edit("crd: {schema: {spec: {page: string, more: string}}}")
-	w.sync("False Forbidden: the new schema is not applied, because "+robot+" may not list all websites, and stored objects could become invalid: grant {apiGroups: [example.org], resources: [websites], verbs: [list]} in all namespaces",
+	w.sync("False Forbidden: the new schema is not applied, because "+robot+" is not allowed to list all websites, and stored objects could become invalid: grant {apiGroups: [example.org], resources: [websites], verbs: [list]} in all namespaces",
 		"get customresourcedefinitions websites", "list websites everywhere")
 }
 
@@ -322,7 +322,7 @@ func TestUnwritableCRDsAreReported(t *testing.T) {
 	w := newWorld(t, page)
 	w.refuse["create customresourcedefinitions"] = apierrors.NewForbidden(crd.Resource.GroupResource(), "websites.example.org", errors.New(`User "`+robot+`" cannot create resource "customresourcedefinitions" in API group "apiextensions.k8s.io" at the cluster scope`))
 	requests := []string{"get customresourcedefinitions websites", "create customresourcedefinitions websites"}
-	w.sync("False Forbidden: "+robot+" may not create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}", requests...)
+	w.sync("False Forbidden: "+robot+" is not allowed to create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}", requests...)
 	for _, after := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
 		if w.again != after*time.Second {
 			t.Errorf("the next check is after %v, want %d s", w.again, after)

@@ -78,7 +78,7 @@ def customize(request):
 
 def finalize(request):
     pods = request["children"]["Pod.v1"]
-    # The Service stays until the last Pod is gone.
+    # Keep the Service until the last Pod is deleted.
     children = [service(request["parent"])] if pods else []
     return {"status": {"ready": 0}, "children": children, "finalized": not children}
 

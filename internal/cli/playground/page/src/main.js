@@ -1,4 +1,4 @@
-// The page: texts on one side, what templater makes of them on the other.
+// The page: editors on one side, results on the other.
 import { element } from './dom.js';
 import { Editor } from './editor.js';
 import { Engine } from './engine.js';
@@ -8,7 +8,7 @@ import { pack, unpack } from './share.js';
 const mostText = 1 << 20; // characters of a text of a link: templater takes no more, and browsers are slow with it
 const mostLink = 1_000_000; // characters that all browsers take
 const titles = new Map([
-  ['controllers', 'TemplateController'], ['definitions', 'Definitions'], ['parents', 'Parent'], ['observed', 'Observed'], ['related', 'Related'],
+  ['controllers', 'TemplateController'], ['definitions', 'CRDs'], ['parents', 'Parent'], ['observed', 'Observed'], ['related', 'Related'],
 ]);
 const $ = (id) => document.getElementById(id);
 const page = { problems: $('problems'), outcome: $('outcome'), summary: $('summary') };

@@ -33,7 +33,7 @@ export function picture(tree) {
   const width = Math.max(...heights.keys(), 0) * (box.width + box.between) + box.width;
   const height = Math.max(parentHeight, ...heights.filter((h) => h !== undefined));
   const svg = drawing('svg', { class: 'picture', role: 'img', 'aria-label': words(tree, entries), width: width + 4, height: height + 4, viewBox: `-2 -2 ${width + 4} ${height + 4}` }, edges, children);
-  return element('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Picture' }, svg);
+  return element('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Graph' }, svg);
 }
 
 const parentHeight = box.line * 2 + 8;

@@ -80,7 +80,7 @@ function parentOf(old, result, { ready, go, toggle, opens }) {
     result.left > 0 && part('left', result.left, () => element('p', {}, `and ${result.left} more that are not shown`)),
     part('status', result.status, () => element('div', {}, element('h4', {}, 'Status'),
       result.status === '' ? element('p', {}, 'templater does not write the status of this kind') : text(result.status, `Status of ${name}`))),
-    part('writes', result.writes, () => element('div', {}, element('h4', {}, 'Requests of templater, in order'),
+    part('writes', result.writes, () => element('div', {}, element('h4', {}, 'API requests, in order'),
       result.writes.length === 0 ? element('p', {}, 'none: everything is up to date')
         : element('ol', { class: 'writes' }, ...result.writes.slice(0, 200).map((w) => element('li', {}, w))))),
   ].filter(Boolean));

@@ -1,4 +1,4 @@
-{{/* What the names of an installation of a class of its own end with. */}}
+{{/* The suffix of names in an installation with a class name. */}}
 {{- define "templater.suffix" -}}
 {{- with .Values.className }}-{{ . }}{{ end }}
 {{- end }}
@@ -15,8 +15,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Which account works for the TemplateControllers of a class that name none: a map of CEL. */}}
-{{- define "templater.homes" -}}
+{{/* The service account of each class, as a CEL map for the admission policy. */}}
+{{- define "templater.classServiceAccounts" -}}
 {'': '{{ .Release.Namespace }}/templater'
 {{- range $class, $account := .Values.accounts }}, '{{ $class }}': '{{ $account }}'{{ end }}}
 {{- end }}

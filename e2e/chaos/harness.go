@@ -78,36 +78,36 @@ func bindingFor(name string, replicas int) map[string]any {
 	}
 }
 
-// bed is the environment of a trial: the cluster, the operators, and the links between them.
-type bed struct {
-	cluster   *testcluster.Cluster
-	client    dynamic.Interface // of the administrator, bypassing the links
-	links     []*link.Link      // one per replica
-	operators *operators
-	turns     *turns
-	order     *order
-	root      string                  // of the repository
-	longest   time.Duration           // of a fault
-	before    memories                // state at the last check
-	failing   map[model.ParentID]bool // parents for which the last check expected a failure
-	secret    string                  // occurs in parents and children only
-	log       *watchedLog             // of the operators
-	webhook   *webhook
-	kubelet   *kubelet
-	endSlow   func() error // nil unless the webhook is delayed
-	out       io.Writer
-	lost      int           // number of objects lost by the garbage collector
-	counting  time.Duration // the longest time during which only the counts of TemplateControllers were wrong
+// harness is the environment of a trial: the cluster, the operators, and the links between them.
+type harness struct {
+	cluster    *testcluster.Cluster
+	client     dynamic.Interface // of the administrator, bypassing the links
+	links      []*link.Link      // one per replica
+	operators  *operators
+	leadership *leadership
+	order      *order
+	root       string                  // of the repository
+	longest    time.Duration           // of a fault
+	before     memories                // state at the last check
+	failing    map[model.ParentID]bool // parents for which the last check expected a failure
+	secret     string                  // occurs in parents and children only
+	log        *watchedLog             // of the operators
+	webhook    *webhook
+	kubelet    *kubelet
+	endSlow    func() error // nil unless the webhook is delayed
+	out        io.Writer
+	lost       int           // number of objects lost by the garbage collector
+	counting   time.Duration // the longest time during which only the counts of TemplateControllers were wrong
 
-	held    sync.WaitGroup // goroutines that remove finalizers
-	rights  withdrawn
-	mu      sync.Mutex
-	failed  []error                 // errors of held
-	foreign map[model.ChildID]mark  // objects created by strangers
-	readied []readied               // since the last check
-	waited  map[types.UID]string    // parents that had to be released since the last check
-	freed   int                     // total number of waited
-	notes   map[model.ParentID]note // what strangers have written to statuses
+	held        sync.WaitGroup // goroutines that remove finalizers
+	permissions revoked
+	mu          sync.Mutex
+	failed      []error                 // errors of held
+	foreign     map[model.ChildID]mark  // objects created by other clients
+	readied     []readied               // since the last check
+	waited      map[types.UID]string    // parents that had to be released since the last check
+	freed       int                     // total number of waited
+	notes       map[model.ParentID]note // what other clients have written to statuses
 }
 
 // mark identifies an object in a certain state.
@@ -117,12 +117,12 @@ type mark struct {
 	owner   types.UID // it is deleted with this owner; "" = none
 }
 
-func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
+func newHarness(ctx context.Context, o *options, dir string) (b *harness, err error) {
 	cache, err := layout.Find(o.cache)
 	if err != nil {
 		return nil, err
 	}
-	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, secret: o.seeds.secret()}
+	b = &harness{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, secret: o.seeds.secret()}
 	binary, err := b.binary(ctx, o, dir)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 			err = errors.Join(err, b.cluster.Down())
 		}
 	}()
-	b.turns, b.order = &turns{log: b.cluster.Audit()}, newOrder(b.cluster.Audit())
+	b.leadership, b.order = &leadership{log: b.cluster.Audit()}, newOrder(b.cluster.Audit())
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
@@ -152,30 +152,30 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 }
 
 // binary builds the operator unless a binary is given.
-func (b *bed) binary(ctx context.Context, o *options, dir string) (string, error) {
+func (h *harness) binary(ctx context.Context, o *options, dir string) (string, error) {
 	if o.operator != "" {
 		return exec.LookPath(o.operator)
 	}
 	binary := filepath.Join(dir, "templater")
-	if err := skew.Build(ctx, b.root, "./cmd/templater", binary, fmt.Sprintf("-race=%t", o.race)); err != nil {
+	if err := skew.Build(ctx, h.root, "./cmd/templater", binary, fmt.Sprintf("-race=%t", o.race)); err != nil {
 		return "", fmt.Errorf("%w (or give one with --operator)", err)
 	}
 	return binary, nil
 }
 
-func (b *bed) connect() error {
-	config, err := clientcmd.BuildConfigFromFlags("", b.cluster.Kubeconfig())
+func (h *harness) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", h.cluster.Kubeconfig())
 	if err != nil {
 		return err
 	}
 	config.QPS, config.UserAgent, config.Timeout = -1, "chaos", 20*time.Second
-	b.client, err = dynamic.NewForConfig(config)
+	h.client, err = dynamic.NewForConfig(config)
 	return err
 }
 
 // startLinks starts a link for each replica, and writes the kubeconfigs that use them.
-func (b *bed) startLinks(dir string) error {
-	authority, err := pki.LoadAuthority(b.cluster.PKI(""))
+func (h *harness) startLinks(dir string) error {
+	authority, err := pki.LoadAuthority(h.cluster.PKI(""))
 	if err != nil {
 		return err
 	}
@@ -187,23 +187,23 @@ func (b *bed) startLinks(dir string) error {
 	if err != nil {
 		return err
 	}
-	if b.webhook, err = startWebhook(server, authority.Certificate()); err != nil {
+	if h.webhook, err = startWebhook(server, authority.Certificate()); err != nil {
 		return err
 	}
-	if b.kubelet, err = startKubelet(server); err != nil {
+	if h.kubelet, err = startKubelet(server); err != nil {
 		return err
 	}
-	for i := range b.operators.replicas {
-		path, err := b.startLink(authority, server, filepath.Join(dir, fmt.Sprintf("kubeconfig-%d", i+1)), userOf(i))
+	for i := range h.operators.replicas {
+		path, err := h.startLink(authority, server, filepath.Join(dir, fmt.Sprintf("kubeconfig-%d", i+1)), userOf(i))
 		if err != nil {
 			return err
 		}
-		b.operators.kubeconfigs = append(b.operators.kubeconfigs, path)
+		h.operators.kubeconfigs = append(h.operators.kubeconfigs, path)
 	}
 	return nil
 }
 
-func (b *bed) startLink(authority *pki.Authority, server tls.Certificate, path, user string) (string, error) {
+func (h *harness) startLink(authority *pki.Authority, server tls.Certificate, path, user string) (string, error) {
 	client, err := authority.Issue(pki.Subject{CommonName: user})
 	if err != nil {
 		return "", err
@@ -218,43 +218,43 @@ func (b *bed) startLink(authority *pki.Authority, server tls.Certificate, path, 
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 	}
-	l, err := link.Start(b.cluster.HostServer(), upstream, server)
+	l, err := link.Start(h.cluster.HostServer(), upstream, server)
 	if err != nil {
 		return "", err
 	}
-	b.links = append(b.links, l)
+	h.links = append(h.links, l)
 	return path, os.WriteFile(path, authority.Kubeconfig(l.URL(), user, client), 0o600)
 }
 
 // begin installs everything and starts the operators.
-func (b *bed) begin(ctx context.Context, w *model.World) error {
-	if err := b.install(ctx); err != nil {
+func (h *harness) begin(ctx context.Context, w *model.World) error {
+	if err := h.install(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(b.served(ctx, controllers), b.moveKubelet(ctx)); err != nil {
+	if err := errors.Join(h.served(ctx, controllers), h.moveKubelet(ctx)); err != nil {
 		return err
 	}
 	for _, kind := range append(slices.Clone(model.Kinds), model.PartKind) {
-		if err := b.define(ctx, kind); err != nil {
+		if err := h.define(ctx, kind); err != nil {
 			return err
 		}
 	}
 	for _, name := range append(slices.Clone(model.Namespaces), model.Far) {
-		if err := b.setNamespace(ctx, name, w.Open[name]); err != nil {
+		if err := h.setNamespace(ctx, name, w.Open[name]); err != nil {
 			return err
 		}
 	}
 	for _, shape := range model.Shapes {
-		if err := b.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
+		if err := h.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
 			return err
 		}
 	}
-	return b.operators.start()
+	return h.operators.start()
 }
 
 // install installs the CRDs of templater and the operators' RBAC.
-func (b *bed) install(ctx context.Context) error {
-	crds, err := manifest.Controllers(b.root)
+func (h *harness) install(ctx context.Context) error {
+	crds, err := manifest.Controllers(h.root)
 	if err != nil {
 		return err
 	}
@@ -262,44 +262,44 @@ func (b *bed) install(ctx context.Context) error {
 	if err := yaml.Unmarshal([]byte(rules), &more); err != nil {
 		return err
 	}
-	role, err := manifest.OperatorRole(b.root, user, append(more, ofParents()...)...)
+	role, err := manifest.OperatorRole(h.root, user, append(more, ofParents()...)...)
 	if err != nil {
 		return err
 	}
 	for _, crd := range crds {
-		if err := b.apply(ctx, definitions, crd.Object); err != nil {
+		if err := h.apply(ctx, definitions, crd.Object); err != nil {
 			return err
 		}
 	}
-	if err := b.apply(ctx, roles, role.Object); err != nil {
+	if err := h.apply(ctx, roles, role.Object); err != nil {
 		return err
 	}
 	for _, name := range []string{user, childRole} {
-		if err := b.apply(ctx, bindings, bindingFor(name, len(b.operators.replicas))); err != nil {
+		if err := h.apply(ctx, bindings, bindingFor(name, len(h.operators.replicas))); err != nil {
 			return err
 		}
 	}
-	return b.changeRights(ctx, model.Right{}, 0)
+	return h.changePermissions(ctx, model.Permission{}, 0)
 }
 
-func (b *bed) setNamespace(ctx context.Context, name string, open bool) error {
+func (h *harness) setNamespace(ctx context.Context, name string, open bool) error {
 	metadata := map[string]any{"name": name}
 	if open {
 		metadata["labels"] = map[string]any{model.NamespaceLabel: "yes"}
 	}
-	return b.apply(ctx, namespaces, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+	return h.apply(ctx, namespaces, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 }
 
 // patience is how long users retry while the API server is down, long enough for all faults of a round.
-func (b *bed) patience() time.Duration { return 90*time.Second + 2*mostFaults*b.longest }
+func (h *harness) patience() time.Duration { return 90*time.Second + 2*mostFaults*h.longest }
 
 // insist retries f until it succeeds. f must be idempotent.
-func (b *bed) insist(ctx context.Context, what string, f func() error) error {
-	return b.insistFor(ctx, b.patience(), what, f)
+func (h *harness) insist(ctx context.Context, what string, f func() error) error {
+	return h.insistFor(ctx, h.patience(), what, f)
 }
 
 // insistFor is insist with another timeout.
-func (b *bed) insistFor(ctx context.Context, limit time.Duration, what string, f func() error) error {
+func (h *harness) insistFor(ctx context.Context, limit time.Duration, what string, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := poll.Until(ctx, 100*time.Millisecond, f); err != nil {
@@ -311,10 +311,10 @@ func (b *bed) insistFor(ctx context.Context, limit time.Duration, what string, f
 var errLeaving = errors.New("an earlier object of that name is being deleted")
 
 // apply creates or changes an object as a user.
-func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, content map[string]any) error {
+func (h *harness) apply(ctx context.Context, resource schema.GroupVersionResource, content map[string]any) error {
 	o := &unstructured.Unstructured{Object: content}
-	return b.insist(ctx, "apply "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), func() error {
-		after, err := b.client.Resource(resource).Namespace(o.GetNamespace()).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "user", Force: true})
+	return h.insist(ctx, "apply "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), func() error {
+		after, err := h.client.Resource(resource).Namespace(o.GetNamespace()).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "user", Force: true})
 		if err == nil && after.GetDeletionTimestamp() != nil {
 			err = errLeaving
 		}
@@ -323,18 +323,18 @@ func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, c
 }
 
 // leave stops everything that must not outlive us.
-func (b *bed) leave() error {
-	errs := []error{b.operators.stop()}
-	if b.webhook != nil {
-		errs = append(errs, b.webhook.close())
+func (h *harness) leave() error {
+	errs := []error{h.operators.stop()}
+	if h.webhook != nil {
+		errs = append(errs, h.webhook.close())
 	}
-	if b.kubelet != nil {
-		errs = append(errs, b.kubelet.close())
+	if h.kubelet != nil {
+		errs = append(errs, h.kubelet.close())
 	}
-	for _, l := range b.links {
+	for _, l := range h.links {
 		errs = append(errs, l.Close())
 	}
 	return errors.Join(errs...)
 }
 
-func (b *bed) close() error { return errors.Join(b.leave(), b.cluster.Down()) }
+func (h *harness) close() error { return errors.Join(h.leave(), h.cluster.Down()) }

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-func TestDisguise(t *testing.T) {
+func TestForgedChildMetadata(t *testing.T) {
 	parent := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "chaos.example.org/v1", "kind": "One"}}
 	parent.SetName("p")
 	parent.SetUID("uid-p")
@@ -25,12 +25,12 @@ func TestDisguise(t *testing.T) {
 		parent *unstructured.Unstructured
 		want   looks
 	}{
-		"plain":                          {model.Plain, parent, looks{}},
-		"with labels":                    {model.Labelled, parent, looks{Labelled: true}},
-		"an owner that is no controller": {model.CoOwned, parent, looks{Owner: "uid-p", Labelled: true, Owned: true}},
-		"a controller that never was":    {model.Bereft, parent, looks{Owner: forged, Labelled: true, Controls: true}},
-		"all but the seal":               {model.Identical, parent, looks{Owner: "uid-p", Labelled: true, Owned: true, Controls: true}},
-		"there is no parent":             {model.Identical, nil, looks{Labelled: true}},
+		"plain":                            {model.Plain, parent, looks{}},
+		"labels":                           {model.Labelled, parent, looks{Labelled: true}},
+		"owner that is not the controller": {model.CoOwned, parent, looks{Owner: "uid-p", Labelled: true, Owned: true}},
+		"controller that does not exist":   {model.Bereft, parent, looks{Owner: forged, Labelled: true, Controls: true}},
+		"everything except the seal":       {model.Identical, parent, looks{Owner: "uid-p", Labelled: true, Owned: true, Controls: true}},
+		"no parent":                        {model.Identical, nil, looks{Labelled: true}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := &unstructured.Unstructured{Object: map[string]any{}}

@@ -15,12 +15,12 @@ func (c *checker) controller(shape string) {
 	case shape == c.beside:
 		return
 	case want.Absent && o != nil:
-		c.fault("TemplateController %s is there", shape)
+		c.fault("TemplateController %s exists, want it deleted", shape)
 		return
 	case want.Absent:
 		return
 	case o == nil:
-		c.fault("TemplateController %s is not there", shape)
+		c.fault("TemplateController %s does not exist", shape)
 		return
 	}
 	if c.rested {
@@ -144,13 +144,13 @@ func (c *checker) count(o *unstructured.Unstructured, of, field string, want int
 	}
 }
 
-// status checks the fields of the status template, and the stranger's additions.
+// status checks the fields of the status template, and the additions of another client.
 func (c *checker) status(id model.ParentID, want map[string]any) {
 	got, _, _ := unstructured.NestedMap(c.parents[id].Object, "status")
 	delete(got, "conditions")
 	if note, ok := c.notes[id]; ok && note.uid == c.parents[id].GetUID() {
 		want[model.NoteField] = note.text
-		c.condition(c.parents[id], model.StrangeCondition, "True", "")
+		c.condition(c.parents[id], model.ForeignCondition, "True", "")
 	}
 	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
 		c.fault("the status of %s is %v, want %v", id, got, want)
@@ -164,7 +164,7 @@ func (c *checker) condition(o *unstructured.Unstructured, kind, status, reason s
 	switch {
 	case got == nil:
 		c.fault("%s has no condition %s", name, kind)
-	case got["status"] != status || reason != "" && got["reason"] != reason || kind != model.StrangeCondition && got["observedGeneration"] != o.GetGeneration():
+	case got["status"] != status || reason != "" && got["reason"] != reason || kind != model.ForeignCondition && got["observedGeneration"] != o.GetGeneration():
 		c.fault("condition %s of %s, generation %d, is %v; want %s %s", kind, name, o.GetGeneration(), got, status, reason)
 	}
 }
@@ -187,13 +187,13 @@ func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// discreet searches conditions for the secret.
-func (c *checker) discreet() {
+// checkNoSecrets searches conditions for the secret.
+func (c *checker) checkNoSecrets() {
 	look := func(o *unstructured.Unstructured) {
 		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, item := range list {
 			if condition, _ := item.(map[string]any); holds(condition, c.world.Secret) {
-				c.fault("the condition %v of a %s holds what is in parents and children", condition["type"], o.GetKind())
+				c.fault("the condition %v of a %s contains data of parents or children", condition["type"], o.GetKind())
 			}
 		}
 	}

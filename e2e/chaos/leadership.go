@@ -11,9 +11,9 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// turns checks the order of the replicas' writes: each must arrive while its replica holds the Lease. Only a delayed
+// leadership checks the order of the replicas' writes: each must arrive while its replica holds the Lease. Only a delayed
 // one may arrive later, see docs/operate/high-availability.md.
-type turns struct {
+type leadership struct {
 	log    audit.Log
 	mark   audit.Mark
 	leases []audit.Event // of the previous round and this one
@@ -23,7 +23,7 @@ type turns struct {
 }
 
 // check checks the writes since the last check. No requests may be in flight.
-func (t *turns) check() error {
+func (t *leadership) check() error {
 	mark, err := t.log.Mark()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (t *turns) check() error {
 func reads(e audit.Event) bool { return e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" }
 
 // judge returns an error with the writes out of turn.
-func (t *turns) judge(events []audit.Event) error {
+func (t *leadership) judge(events []audit.Event) error {
 	before := len(t.leases)
 	for _, e := range events {
 		if e.ObjectRef.Resource == "leases" && e.ResponseStatus.Code/100 == 2 {
@@ -72,7 +72,7 @@ func (t *turns) judge(events []audit.Event) error {
 
 // holds reports whether the writer may have held the Lease when its write arrived: no one else had changed the Lease
 // since the writer did. The exact time of a Lease change is unknown; it is between request and response.
-func (t *turns) holds(e audit.Event) bool {
+func (t *leadership) holds(e audit.Event) bool {
 	var last audit.Event
 	for _, l := range t.leases {
 		if !l.Reached.After(e.Received) {

@@ -44,9 +44,9 @@ metadata: {name: another, namespace: default, labels: {templater.dev/controller:
 // TestDeletedParentMessage shows what there is, and what the parent says of itself.
 func TestDeletedParentMessage(t *testing.T) {
 	for why, row := range map[string]struct{ status, want string }{
-		"it says what it waits for":    {"status: {conditions: [{type: Other, status: 'False', reason: No}, {type: Ready, status: 'False', reason: Finalizing, message: waits}]}", "Finalizing: waits"},
-		"it says nothing":              {"", "Deleting: the parent is being deleted"},
-		"it says what was before":      {"status: {conditions: [{type: Ready, status: 'True', reason: Ready, message: all is well}]}", "Deleting: the parent is being deleted"},
+		"waiting condition":            {"status: {conditions: [{type: Other, status: 'False', reason: No}, {type: Ready, status: 'False', reason: Finalizing, message: waits}]}", "Finalizing: waits"},
+		"no condition":                 {"", "Deleting: the parent is being deleted"},
+		"outdated condition":           {"status: {conditions: [{type: Ready, status: 'True', reason: Ready, message: all is well}]}", "Deleting: the parent is being deleted"},
 		"its condition is another one": {"status: {conditions: [{type: Other, status: 'False', reason: No, message: no}]}", "Deleting: the parent is being deleted"},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -18,14 +18,14 @@ import (
 const calm = 2 * time.Second
 
 // still waits until the operator is quiet, and then expects it to stay so.
-func (b *bed) still(ctx context.Context, counts func(audit.Event) bool) error {
+func (h *harness) still(ctx context.Context, counts func(audit.Event) bool) error {
 	var before *found
 	var quiet audit.Mark
 	err := await(ctx, time.Minute, func() (err error) {
-		if before, err = b.look(ctx); err != nil {
+		if before, err = h.look(ctx); err != nil {
 			return err
 		}
-		quiet, err = b.quiet(ctx, counts)
+		quiet, err = h.quiet(ctx, counts)
 		return err
 	})
 	if err != nil {
@@ -34,18 +34,18 @@ func (b *bed) still(ctx context.Context, counts func(audit.Event) bool) error {
 	if err := pause(ctx, calm); err != nil {
 		return err
 	}
-	written, err := b.writes(quiet, counts)
+	written, err := h.writes(quiet, counts)
 	if err != nil {
 		return err
 	}
-	if written = b.needless(written); len(written) == 0 {
+	if written = h.needless(written); len(written) == 0 {
 		return nil
 	}
-	after, err := b.look(ctx)
+	after, err := h.look(ctx)
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the operator writes after everything was right and quiet: %v%s", written, differences(before, after, written))
+	return fmt.Errorf("the operator writes after it was idle: %v%s", written, differences(before, after, written))
 }
 
 // differences describes the written objects before and after.
@@ -89,9 +89,9 @@ func content(o *unstructured.Unstructured) map[string]any {
 
 // needless leaves out writes that may be late: a failing parent is retried after a while, which also removes messages
 // that a fault caused in its status.
-func (b *bed) needless(written []audit.Event) []audit.Event {
+func (h *harness) needless(written []audit.Event) []audit.Event {
 	late := map[string]bool{}
-	for id := range b.failing {
+	for id := range h.failing {
 		late[resourceOf(id.Kind).Resource+"/"+id.Namespace+"/"+id.Name] = true
 	}
 	return slices.DeleteFunc(written, func(e audit.Event) bool {
@@ -106,28 +106,28 @@ func (b *bed) needless(written []audit.Event) []audit.Event {
 
 // quiet returns an error if the operator has written within the duration calm, otherwise the current end of the audit
 // log.
-func (b *bed) quiet(ctx context.Context, counts func(audit.Event) bool) (audit.Mark, error) {
-	since, err := b.cluster.Audit().Mark()
+func (h *harness) quiet(ctx context.Context, counts func(audit.Event) bool) (audit.Mark, error) {
+	since, err := h.cluster.Audit().Mark()
 	if err != nil {
 		return 0, err
 	}
 	if err := pause(ctx, calm); err != nil {
 		return 0, err
 	}
-	written, err := b.writes(since, counts)
+	written, err := h.writes(since, counts)
 	if err == nil && len(written) > 0 {
 		err = fmt.Errorf("the operator is busy: %v", written)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return b.cluster.Audit().Mark()
+	return h.cluster.Audit().Mark()
 }
 
 // writes returns the operators' successful writes since the mark that counts accepts. Rejected requests are not
 // included: a conflict is retried every 30 s.
-func (b *bed) writes(since audit.Mark, counts func(audit.Event) bool) ([]audit.Event, error) {
-	return b.cluster.Audit().Since(since, func(e audit.Event) bool {
+func (h *harness) writes(since audit.Mark, counts func(audit.Event) bool) ([]audit.Event, error) {
+	return h.cluster.Audit().Since(since, func(e audit.Event) bool {
 		return strings.HasPrefix(e.User.Username, user) && !reads(e) && e.ResponseStatus.Code/100 == 2 && counts(e)
 	})
 }

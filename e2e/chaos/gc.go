@@ -33,18 +33,18 @@ const (
 // relisting, it takes the two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). If there is a
 // TemplateController, templater deletes its own objects that the garbage collector leaves, and only these. For the same
 // reason the garbage collector may never orphan the children of such an owner.
-func (b *bed) tend(ctx context.Context) {
+func (h *harness) tend(ctx context.Context) {
 	bereaved := ownerless{}
 	for pause(ctx, tendEvery) == nil {
-		if f, err := b.look(ctx); err == nil { // otherwise the API server is down
-			b.releaseLost(ctx, f, time.Now())
-			b.orphanLost(ctx, f, time.Now())
-			b.deleteOwnerless(ctx, bereaved.lost(f, time.Now()))
+		if f, err := h.look(ctx); err == nil { // otherwise the API server is down
+			h.releaseLost(ctx, f, time.Now())
+			h.orphanLost(ctx, f, time.Now())
+			h.deleteOwnerless(ctx, bereaved.lost(f, time.Now()))
 		}
 	}
 }
 
-// ownerless records since when objects have had none of their owners and have not been managed by templater: strangers'
+// ownerless records since when objects have had none of their owners and have not been managed by templater: foreign
 // objects, and those without a TemplateController.
 type ownerless map[types.UID]time.Time
 
@@ -62,7 +62,7 @@ func (m ownerless) lost(f *found, now time.Time) map[model.ChildID]*unstructured
 		owned := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return there[r.UID] })
 		labels := o.GetLabels()
 		controller := labels["templater.dev/controller"] // which does nothing about objects that others have relabelled
-		tended := labels[strangerLabel] == "" && f.controllers[controller] != nil && applied(o, controller)
+		tended := labels[foreignLabel] == "" && f.controllers[controller] != nil && applied(o, controller)
 		if len(o.GetOwnerReferences()) == 0 || owned || o.GetDeletionTimestamp() != nil || tended {
 			continue
 		}
@@ -81,49 +81,49 @@ func (m ownerless) lost(f *found, now time.Time) map[model.ChildID]*unstructured
 }
 
 // deleteOwnerless deletes lost objects, unless they have changed.
-func (b *bed) deleteOwnerless(ctx context.Context, all map[model.ChildID]*unstructured.Unstructured) {
+func (h *harness) deleteOwnerless(ctx context.Context, all map[model.ChildID]*unstructured.Unstructured) {
 	for id, o := range all {
 		uid, version := o.GetUID(), o.GetResourceVersion()
-		err := b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+		err := h.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
 		if err != nil {
 			continue // retried next time
 		}
-		b.lost++
-		fmt.Fprintf(b.out, "the garbage collector has lost %s: its owners have been gone for more than %v, and nobody else sees to it: it is deleted now, uid %s\n", id, lostAfter, uid)
+		h.lost++
+		fmt.Fprintf(h.out, "the garbage collector has lost %s: its owners were deleted more than %v ago, and no TemplateController manages it: deleting uid %s\n", id, lostAfter, uid)
 	}
 }
 
 // releaseLost removes the finalizer of each lost object. One that has changed meanwhile is retried next time.
-func (b *bed) releaseLost(ctx context.Context, f *found, now time.Time) {
+func (h *harness) releaseLost(ctx context.Context, f *found, now time.Time) {
 	needed := f.owners()
 	for id, o := range f.children {
 		if lost(o, needed, now) {
-			b.releaseOne(ctx, b.children(id), id, o)
+			h.releaseOne(ctx, h.children(id), id, o)
 		}
 	}
 	for id, o := range f.parents {
 		if lost(o, needed, now) {
-			b.releaseOne(ctx, b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), id, o)
+			h.releaseOne(ctx, h.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), id, o)
 		}
 	}
 }
 
 // orphanLost does the garbage collector's work for lost parents that are deleted with propagationPolicy Orphan: it
 // removes the owner references of their children, then the garbage collector's finalizer.
-func (b *bed) orphanLost(ctx context.Context, f *found, now time.Time) {
+func (h *harness) orphanLost(ctx context.Context, f *found, now time.Time) {
 	for id, o := range f.parents {
 		if !neverOrphaned(o, now) {
 			continue
 		}
-		if err := b.removeOwner(ctx, f, o.GetUID()); err != nil {
+		if err := h.removeOwner(ctx, f, o.GetUID()); err != nil {
 			continue // retried next time
 		}
 		rest := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == metav1.FinalizerOrphanDependents })
-		if b.setFinalizers(ctx, b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), o, rest) != nil {
+		if h.setFinalizers(ctx, h.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), o, rest) != nil {
 			continue
 		}
-		b.lost++
-		fmt.Fprintf(b.out, "the garbage collector has lost %s: it has not orphaned its children since %s, which is done now, uid %s\n",
+		h.lost++
+		fmt.Fprintf(h.out, "the garbage collector has lost %s: it has not orphaned its children since %s: orphaning them, uid %s\n",
 			id, o.GetDeletionTimestamp().UTC().Format(time.TimeOnly), o.GetUID())
 	}
 }
@@ -137,7 +137,7 @@ func neverOrphaned(o *unstructured.Unstructured, now time.Time) bool {
 }
 
 // removeOwner removes all owner references to an object, unless they have changed.
-func (b *bed) removeOwner(ctx context.Context, f *found, owner types.UID) error {
+func (h *harness) removeOwner(ctx context.Context, f *found, owner types.UID) error {
 	for id, o := range f.children {
 		kept := slices.DeleteFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 		if len(kept) == len(o.GetOwnerReferences()) {
@@ -147,24 +147,24 @@ func (b *bed) removeOwner(ctx context.Context, f *found, owner types.UID) error 
 		if err != nil {
 			return err
 		}
-		if _, err := b.children(id).Patch(ctx, id.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"}); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := h.children(id).Patch(ctx, id.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "other-client"}); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bed) releaseOne(ctx context.Context, in dynamic.ResourceInterface, id fmt.Stringer, o *unstructured.Unstructured) {
-	err := b.setFinalizers(ctx, in, o, nil)
+func (h *harness) releaseOne(ctx context.Context, in dynamic.ResourceInterface, id fmt.Stringer, o *unstructured.Unstructured) {
+	err := h.setFinalizers(ctx, in, o, nil)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
 		return
 	}
 	if err != nil {
-		fmt.Fprintf(b.out, "%s, which the garbage collector has lost, keeps its finalizer: %v\n", id, err)
+		fmt.Fprintf(h.out, "cannot remove the finalizer of %s, which the garbage collector lost: %v\n", id, err)
 		return
 	}
-	b.lost++
-	fmt.Fprintf(b.out, "the garbage collector has lost %s: since %s nothing but its finalizer %s, which is taken off now, has kept uid %s\n",
+	h.lost++
+	fmt.Fprintf(h.out, "the garbage collector has lost %s: since %s, only its finalizer %s blocks the deletion: removing it, uid %s\n",
 		id, o.GetDeletionTimestamp().UTC().Format(time.TimeOnly), metav1.FinalizerDeleteDependents, o.GetUID())
 }
 

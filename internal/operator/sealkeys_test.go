@@ -60,8 +60,8 @@ func (s *sealServer) Apply(_ context.Context, at request.Location, body []byte, 
 	return o, err
 }
 
-// keeping starts a keeper that leads, for a server with that Secret, and returns its log.
-func keeping(t *testing.T, s *sealServer, k *sealKeeper, secret *object.Object) (ready chan struct{}, log func() string) {
+// keeping starts a sealKeyManager that leads, for a server with that Secret, and returns its log.
+func keeping(t *testing.T, s *sealServer, k *sealKeyManager, secret *object.Object) (ready chan struct{}, log func() string) {
 	t.Helper()
 	var mu sync.Mutex
 	var lines []string
@@ -71,7 +71,7 @@ func keeping(t *testing.T, s *sealServer, k *sealKeeper, secret *object.Object) 
 		lines = append(lines, args)
 	}, funcr.Options{}))
 	k.Ring, k.Namespace, k.Writer, k.Changed = &seal.Ring{}, "ns", s, func() {}
-	newSealKeeper(k)
+	newSealKeyManager(k)
 	k.Take(ctx, secret)
 	ready = make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
@@ -132,7 +132,7 @@ func secretOf(t *testing.T, version string, data map[string]any) *object.Object 
 func TestLeaderCreatesSealKeyOnce(t *testing.T) {
 	for why, secret := range map[string]*object.Object{"there is no Secret": nil, "it is empty": secretOf(t, "5", nil)} {
 		s := &sealServer{}
-		k := &sealKeeper{}
+		k := &sealKeyManager{}
 		ready, log := keeping(t, s, k, secret)
 		waitFor(t, ready)
 		keys := k.Ring.Keys()
@@ -142,12 +142,12 @@ func TestLeaderCreatesSealKeyOnce(t *testing.T) {
 		data := s.secret.Content()["data"].(map[string]any)
 		for _, value := range data {
 			if strings.Contains(log(), value.(string)) {
-				t.Errorf("%s: the log tells the key:\n%s", why, log())
+				t.Errorf("%s: the log contains the key:\n%s", why, log())
 			}
 		}
 		// Another replica reads the Secret that the first one created, and so does the first one.
-		other := &sealKeeper{Ring: &seal.Ring{}, Changed: func() {}}
-		newSealKeeper(other).Take(t.Context(), s.secret)
+		other := &sealKeyManager{Ring: &seal.Ring{}, Changed: func() {}}
+		newSealKeyManager(other).Take(t.Context(), s.secret)
 		k.Take(t.Context(), s.secret)
 		if !sameKeys(other.Ring.Keys(), k.Ring.Keys()) || k.Ring.Round() != 1 {
 			t.Errorf("%s: two replicas have different keys, or the second look changed them", why)
@@ -160,7 +160,7 @@ func TestLeaderCreatesSealKeyOnce(t *testing.T) {
 
 func TestExistingSealKeyIsUsed(t *testing.T) {
 	s := &sealServer{}
-	k := &sealKeeper{}
+	k := &sealKeyManager{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
 	waitFor(t, ready)
 	if len(s.requests) > 0 || !holds(t, k.Ring.Keys(), "5") {
@@ -170,7 +170,7 @@ func TestExistingSealKeyIsUsed(t *testing.T) {
 
 func TestEmptiedSealSecretIsRestored(t *testing.T) {
 	s := &sealServer{}
-	k := &sealKeeper{}
+	k := &sealKeyManager{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5", "6")))
 	waitFor(t, ready)
 	back := func() bool {
@@ -198,7 +198,7 @@ func TestEmptiedSealSecretIsRestored(t *testing.T) {
 
 func TestInvalidSealSecretIsIgnored(t *testing.T) {
 	s := &sealServer{}
-	k := &sealKeeper{}
+	k := &sealKeyManager{}
 	ready, log := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
 	waitFor(t, ready)
 	k.Take(t.Context(), secretOf(t, "6", map[string]any{"5": "c2hvcnQ="}))
@@ -230,7 +230,7 @@ func TestSealKeyWriteErrorIsReported(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			s := &sealServer{refuse: row.refuse}
-			ready, log := keeping(t, s, &sealKeeper{Outside: row.outside}, nil)
+			ready, log := keeping(t, s, &sealKeyManager{Outside: row.outside}, nil)
 			waitFor(t, ready)
 			if !strings.Contains(log(), row.want) || strings.Contains(log(), "c2VjcmV0") {
 				t.Errorf("log:\n%s\nwant %q", log(), row.want)
@@ -245,7 +245,7 @@ func TestSealKeyWriteErrorIsReported(t *testing.T) {
 // Another replica has created the key, and the watch will deliver it soon.
 func TestSealSecretConflictWaitsForWatch(t *testing.T) {
 	s := &sealServer{strict: true, secret: secretOf(t, "6", dataOf("6"))}
-	k := &sealKeeper{}
+	k := &sealKeyManager{}
 	ready, _ := keeping(t, s, k, nil)
 	k.Take(t.Context(), s.secret)
 	waitFor(t, ready)

@@ -30,9 +30,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// world is a cluster for one reconciliation: an in-memory API server with the objects of a State, its caches, and the
+// fakeCluster is a cluster for one reconciliation: an in-memory API server with the objects of a State, its caches, and the
 // running TemplateController.
-type world struct {
+type fakeCluster struct {
 	*Simulator
 	state      State
 	clock      *still
@@ -57,9 +57,9 @@ func (c *still) Now() time.Time { return c.now }
 // Since returns the time since t.
 func (c *still) Since(then time.Time) time.Duration { return c.now.Sub(then) }
 
-// open returns the world of a placed State. It also reads children of the kinds in read.
-func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*world, error) {
-	w := &world{Simulator: s, state: in, clock: &still{now: in.Now}, served: map[schema.GroupResource]kind.Kind{}, attempts: queue.NewAttempts()}
+// open returns the fakeCluster of a placed State. It also reads children of the kinds in read.
+func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*fakeCluster, error) {
+	w := &fakeCluster{Simulator: s, state: in, clock: &still{now: in.Now}, served: map[schema.GroupResource]kind.Kind{}, attempts: queue.NewAttempts()}
 	w.server = memserver.New(w.clock, func(resource schema.GroupResource) kind.Kind { return w.served[resource] })
 	w.server.Version, w.server.Born = max(in.version, 1), w.born
 	for _, content := range in.Objects {
@@ -74,7 +74,7 @@ func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*world, erro
 }
 
 // load adds an object to the server.
-func (w *world) load(content map[string]any) request.Location {
+func (w *fakeCluster) load(content map[string]any) request.Location {
 	k, metadata := w.know(child.GVKOf(content)), Map(content["metadata"])
 	at := request.Location{Resource: k.Resource, Namespace: Text(metadata["namespace"]), Name: Text(metadata["name"])}
 	missing := map[string]any{}
@@ -95,7 +95,7 @@ func (w *world) load(content map[string]any) request.Location {
 }
 
 // know resolves a kind, and makes the server serve it. All objects have generations.
-func (w *world) know(gvk schema.GroupVersionKind) kind.Kind {
+func (w *fakeCluster) know(gvk schema.GroupVersionKind) kind.Kind {
 	k := w.kinds.find(gvk)
 	served := k
 	served.Custom = true
@@ -104,7 +104,7 @@ func (w *world) know(gvk schema.GroupVersionKind) kind.Kind {
 }
 
 // born sets the server's fields of a created object.
-func (w *world) born(o *unstructured.Unstructured) {
+func (w *fakeCluster) born(o *unstructured.Unstructured) {
 	w.state.made++
 	id := child.IDOf(o.Object)
 	o.SetUID(types.UID(uid(id.String(), w.state.made)))
@@ -114,7 +114,7 @@ func (w *world) born(o *unstructured.Unstructured) {
 }
 
 // run creates the running TemplateController.
-func (w *world) run(read []schema.GroupVersionKind) error {
+func (w *fakeCluster) run(read []schema.GroupVersionKind) error {
 	c := &controller.Controller{
 		Definition: controller.Definition{
 			Name: w.name, Manager: v1.FieldManager(w.name), Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync, GVK: w.compiled.GVK, Generation: 1, Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition,
@@ -155,7 +155,7 @@ func (w *world) run(read []schema.GroupVersionKind) error {
 }
 
 // readChildren makes the controller read children of a kind.
-func (w *world) readChildren(k kind.Kind) error {
+func (w *fakeCluster) readChildren(k kind.Kind) error {
 	gk := k.GroupKind()
 	if w.controller.Sources[gk].There() {
 		return nil
@@ -177,7 +177,7 @@ func (w *world) readChildren(k kind.Kind) error {
 }
 
 // fill returns a cache with the objects of the server.
-func (w *world) fill(want watch.Want) (*watch.Cache, error) {
+func (w *fakeCluster) fill(want watch.Want) (*watch.Cache, error) {
 	cache, err := watch.NewCache(want, func(watch.Event) {}, func() {})
 	if err == nil {
 		_, err = w.server.Fill(want, cache)
@@ -186,7 +186,7 @@ func (w *world) fill(want watch.Want) (*watch.Cache, error) {
 }
 
 // reconcile reconciles the parent once.
-func (w *world) reconcile() {
+func (w *fakeCluster) reconcile() {
 	now := w.clock.now
 	w.clock.now = now.Add(-time.Hour) // so that earlier changes do not count as recent
 	history := queue.NewHistory(w.clock)
@@ -200,7 +200,7 @@ func (w *world) reconcile() {
 }
 
 // Resolve resolves a kind.
-func (w *world) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+func (w *fakeCluster) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	k, err := w.kinds.resolve(gvk)
 	if err == nil {
 		w.know(gvk)
@@ -209,7 +209,7 @@ func (w *world) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 }
 
 // observed returns the current children.
-func (w *world) observed(parent *object.Object) ([]*child.Live, error) {
+func (w *fakeCluster) observed(parent *object.Object) ([]*child.Live, error) {
 	for gk, s := range w.controller.Sources {
 		delete(w.controller.Sources, gk)
 		if err := w.readChildren(s.Kind); err != nil {
@@ -220,7 +220,7 @@ func (w *world) observed(parent *object.Object) ([]*child.Live, error) {
 }
 
 // close returns the State afterwards.
-func (w *world) close() State {
+func (w *fakeCluster) close() State {
 	out := w.state
 	out.Objects = nil
 	before := map[child.ID]bool{}

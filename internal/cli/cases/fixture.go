@@ -16,8 +16,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// world is the state of a case after the steps so far.
-type world struct {
+// fixture is the state of a case after the steps so far.
+type fixture struct {
 	controller string
 	simulator  *simulate.Simulator
 	state      simulate.State
@@ -25,7 +25,7 @@ type world struct {
 }
 
 // open reads the files of a case.
-func (c *Case) open() (*world, error) {
+func (c *Case) open() (*fixture, error) {
 	paths, err := c.paths()
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (c *Case) open() (*world, error) {
 	if err := c.checkReady(slices.Concat(tc.TemplateController.Spec.Children, spec.Finals(&tc.TemplateController.Spec))); err != nil {
 		return nil, err
 	}
-	w := &world{controller: tc.TemplateController.Key(), simulator: s, state: simulate.State{Now: c.Time}}
+	w := &fixture{controller: tc.TemplateController.Key(), simulator: s, state: simulate.State{Now: c.Time}}
 	parents, err := c.load([]string{c.Parent})
 	if err != nil {
 		return nil, err

@@ -35,16 +35,16 @@ func TestLostObjectDetection(t *testing.T) {
 		early  time.Duration
 		want   bool
 	}{
-		"nothing keeps it":                     {want: true},
-		"the garbage collector may still come": {early: 2 * time.Second},
-		"something depends on it":              {needed: "uid-lost"},
-		"something depends on another object":  {needed: "uid-other", want: true},
+		"lost":                                 {want: true},
+		"the garbage collector still has time": {early: 2 * time.Second},
+		"a dependent exists":                   {needed: "uid-lost"},
+		"another object has a dependent":       {needed: "uid-other", want: true},
 		"it is not being deleted":              {change: func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }},
-		"somebody holds it up, too": {change: func(o *unstructured.Unstructured) {
-			o.SetFinalizers([]string{metav1.FinalizerDeleteDependents, strangerFinalizer})
+		"another finalizer, too": {change: func(o *unstructured.Unstructured) {
+			o.SetFinalizers([]string{metav1.FinalizerDeleteDependents, foreignFinalizer})
 		}},
-		"it is kept by another finalizer": {change: func(o *unstructured.Unstructured) { o.SetFinalizers([]string{strangerFinalizer}) }},
-		"nothing has kept it at all":      {change: func(o *unstructured.Unstructured) { o.SetFinalizers(nil) }},
+		"only another finalizer": {change: func(o *unstructured.Unstructured) { o.SetFinalizers([]string{foreignFinalizer}) }},
+		"no finalizer":           {change: func(o *unstructured.Unstructured) { o.SetFinalizers(nil) }},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o, now := lostObject()
@@ -64,7 +64,7 @@ func TestReleaseLost(t *testing.T) {
 	dependent.SetName("dependent")
 	dependent.SetOwnerReferences([]metav1.OwnerReference{{UID: o.GetUID()}})
 	var out strings.Builder
-	b := &bed{client: fake.NewSimpleDynamicClient(runtime.NewScheme(), o), out: &out}
+	b := &harness{client: fake.NewSimpleDynamicClient(runtime.NewScheme(), o), out: &out}
 	finalizers := func() int {
 		after, err := b.children(lostMap).Get(t.Context(), lostMap.Name, metav1.GetOptions{})
 		if err != nil {
@@ -85,7 +85,7 @@ func TestReleaseLost(t *testing.T) {
 		t.Errorf("a lost object has %d finalizers, and %d are counted", got, b.lost)
 	}
 	if !strings.Contains(out.String(), lostMap.String()) {
-		t.Errorf("it is not told: %q", &out)
+		t.Errorf("it is not reported: %q", &out)
 	}
 }
 
@@ -98,20 +98,20 @@ func TestOwnerlessObjectDetection(t *testing.T) {
 		early  time.Duration
 		want   int
 	}{
-		"its owner is gone":                    {want: 1},
-		"the garbage collector may still come": {early: time.Second},
-		"its owner is there":                   {change: func(f *found, _ *unstructured.Unstructured) { f.parents[model.ParentID{}] = owner }},
+		"its owner was deleted":                {want: 1},
+		"the garbage collector still has time": {early: time.Second},
+		"its owner exists":                     {change: func(f *found, _ *unstructured.Unstructured) { f.parents[model.ParentID{}] = owner }},
 		"its owner is a child":                 {change: func(f *found, _ *unstructured.Unstructured) { f.children[model.ChildID{}] = owner }},
-		"it has no owner":                      {change: func(_ *found, o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }},
+		"no owner":                             {change: func(_ *found, o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }},
 		"it is being deleted":                  {change: func(_ *found, o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: time.Now()}) }},
-		"templater sees to it":                 {change: func(f *found, o *unstructured.Unstructured) { f.controllers["report"] = o }},
-		"another label hides it from templater": {change: func(f *found, o *unstructured.Unstructured) {
+		"its TemplateController exists":        {change: func(f *found, o *unstructured.Unstructured) { f.controllers["report"] = o }},
+		"its controller label was changed": {change: func(f *found, o *unstructured.Unstructured) {
 			f.controllers["again"] = o
 			o.SetLabels(map[string]string{"templater.dev/controller": "again"})
 		}, want: 1},
-		"it only looks like templater's": {change: func(f *found, o *unstructured.Unstructured) {
+		"not applied by templater": {change: func(f *found, o *unstructured.Unstructured) {
 			f.controllers["report"] = o
-			o.SetLabels(map[string]string{"templater.dev/controller": "report", strangerLabel: "x"})
+			o.SetLabels(map[string]string{"templater.dev/controller": "report", foreignLabel: "x"})
 		}, want: 1},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -144,10 +144,10 @@ func TestStuckOrphanFinalizerDetection(t *testing.T) {
 		early      time.Duration
 		want       bool
 	}{
-		"the collector alone keeps it":         {finalizers: []string{metav1.FinalizerOrphanDependents}, want: true},
-		"the garbage collector may still come": {finalizers: []string{metav1.FinalizerOrphanDependents}, early: 2 * time.Second},
-		"templater keeps it, too":              {finalizers: []string{"finalize.templater.dev/one", metav1.FinalizerOrphanDependents}},
-		"the collector is done":                {finalizers: []string{strangerFinalizer}},
+		"only the finalizer of the garbage collector": {finalizers: []string{metav1.FinalizerOrphanDependents}, want: true},
+		"the garbage collector still has time":        {finalizers: []string{metav1.FinalizerOrphanDependents}, early: 2 * time.Second},
+		"a finalizer of templater, too":               {finalizers: []string{"finalize.templater.dev/one", metav1.FinalizerOrphanDependents}},
+		"the garbage collector is done":               {finalizers: []string{foreignFinalizer}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o, now := lostObject()

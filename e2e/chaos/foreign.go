@@ -19,10 +19,10 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// The label that strangers put on their objects, and the key that they add to others' objects.
+// The label of foreign objects, and the key that other clients add to children.
 const (
-	strangerLabel = "stranger"
-	strangerKey   = "foreign"
+	foreignLabel = "other-client"
+	foreignKey   = "foreign"
 )
 
 // childResource returns the resource of children with that name.
@@ -33,36 +33,36 @@ func childResource(name string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: name}
 }
 
-func (b *bed) children(id model.ChildID) dynamic.ResourceInterface {
-	return b.client.Resource(childResource(id.Resource)).Namespace(id.Namespace)
+func (h *harness) children(id model.ChildID) dynamic.ResourceInterface {
+	return h.client.Resource(childResource(id.Resource)).Namespace(id.Namespace)
 }
 
 // putForeign creates an object with the name of a possible child, unless it exists.
-func (b *bed) putForeign(ctx context.Context, a model.Action) error {
+func (h *harness) putForeign(ctx context.Context, a model.Action) error {
 	token := rand.Text()
-	return b.insist(ctx, "put foreign "+a.Child.String(), func() error {
-		parent, err := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Get(ctx, a.ID.Name, metav1.GetOptions{})
+	return h.insist(ctx, "put foreign "+a.Child.String(), func() error {
+		parent, err := h.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Get(ctx, a.ID.Name, metav1.GetOptions{})
 		if err := gone(err); err != nil {
 			return err
 		}
 		o := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": a.Child.Name, "namespace": a.Child.Namespace},
-			"data": map[string]any{strangerKey: b.secret},
+			"data": map[string]any{foreignKey: h.secret},
 		}}
 		owner := disguise(o, a, parent)
 		if owner != forged {
 			labels := o.GetLabels()
-			labels[strangerLabel] = token
+			labels[foreignLabel] = token
 			o.SetLabels(labels)
 		}
-		manager := "stranger"
+		manager := "other-client"
 		if a.Guise == model.Identical && parent != nil {
 			manager = "templater/" + a.Shape
-			if err := b.copyMarks(ctx, o, parent.GetUID()); err != nil {
+			if err := h.copyMarks(ctx, o, parent.GetUID()); err != nil {
 				return err
 			}
 		}
-		in := b.children(a.Child)
+		in := h.children(a.Child)
 		after, err := in.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 		if apierrors.IsAlreadyExists(err) { // maybe created by an attempt without a response
 			after, err = in.Get(ctx, a.Child.Name, metav1.GetOptions{})
@@ -70,16 +70,16 @@ func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 		if err != nil {
 			return err
 		}
-		if after.GetLabels()[strangerLabel] == token {
-			b.mu.Lock()
-			b.foreign[a.Child] = mark{after.GetUID(), after.GetResourceVersion(), owner}
-			b.mu.Unlock()
+		if after.GetLabels()[foreignLabel] == token {
+			h.mu.Lock()
+			h.foreign[a.Child] = mark{after.GetUID(), after.GetResourceVersion(), owner}
+			h.mu.Unlock()
 		}
 		return nil
 	})
 }
 
-// forged replaces the owner of an object that no longer belongs to a stranger, but to the garbage collector.
+// forged replaces the owner of an object that the garbage collector deletes.
 const forged = "forged"
 
 // disguise makes the object resemble a child. It returns the owner with which it is deleted, or "" for none.
@@ -115,8 +115,8 @@ func disguise(o *unstructured.Unstructured, a model.Action, parent *unstructured
 }
 
 // copyMarks copies to an object all readable annotations of a child of the parent, if there is one.
-func (b *bed) copyMarks(ctx context.Context, o *unstructured.Unstructured, parent types.UID) error {
-	siblings, err := b.client.Resource(childResource("configmaps")).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/parent-uid=" + string(parent) + ",!" + strangerLabel, Limit: 1})
+func (h *harness) copyMarks(ctx context.Context, o *unstructured.Unstructured, parent types.UID) error {
+	siblings, err := h.client.Resource(childResource("configmaps")).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/parent-uid=" + string(parent) + ",!" + foreignLabel, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -126,31 +126,31 @@ func (b *bed) copyMarks(ctx context.Context, o *unstructured.Unstructured, paren
 	return nil
 }
 
-func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {
-	b.mu.Lock()
-	there, ok := b.foreign[id]
-	b.mu.Unlock()
+func (h *harness) removeForeign(ctx context.Context, id model.ChildID) error {
+	h.mu.Lock()
+	there, ok := h.foreign[id]
+	h.mu.Unlock()
 	if !ok {
 		return nil
 	}
-	err := b.insist(ctx, "remove foreign "+id.String(), func() error {
-		return gone(b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.uid}}))
+	err := h.insist(ctx, "remove foreign "+id.String(), func() error {
+		return gone(h.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.uid}}))
 	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.foreign, id)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.foreign, id)
 	return err
 }
 
-// disturb changes or deletes a child behind the operator's back. It ignores missing children and strangers' objects.
-func (b *bed) disturb(ctx context.Context, a model.Action) error {
-	in := b.children(a.Child)
-	return b.insist(ctx, "disturb "+a.Child.String(), func() error {
+// disturb changes or deletes a child behind the operator's back. It ignores missing children and foreign objects.
+func (h *harness) disturb(ctx context.Context, a model.Action) error {
+	in := h.children(a.Child)
+	return h.insist(ctx, "disturb "+a.Child.String(), func() error {
 		child, err := in.Get(ctx, a.Child.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		if err != nil || child.GetLabels()[strangerLabel] != "" {
+		if err != nil || child.GetLabels()[foreignLabel] != "" {
 			return err
 		}
 		switch a.Verb {
@@ -158,9 +158,9 @@ func (b *bed) disturb(ctx context.Context, a model.Action) error {
 			uid := child.GetUID()
 			err = in.Delete(ctx, a.Child.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		case model.UnsealChild:
-			err = b.unseal(ctx, in, child, a.For)
+			err = h.unseal(ctx, in, child, a.For)
 		case model.HoldChild:
-			err = b.hold(ctx, in, child, a.For)
+			err = h.hold(ctx, in, child, a.For)
 		default:
 			err = patchChild(ctx, in, child, a)
 		}
@@ -187,7 +187,7 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	case model.StripChild:
 		data(nil)
 	case model.AddToChild:
-		patch["data"] = map[string]any{strangerKey: "YQ=="}
+		patch["data"] = map[string]any{foreignKey: "YQ=="}
 	case model.StripMarks:
 		metadata["annotations"] = marks(nil)
 	case model.ForgeMarks:
@@ -199,13 +199,13 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	case model.RelabelChild:
 		metadata["labels"] = map[string]any{"templater.dev/controller": model.Again, "templater.dev/parent-uid": "none"}
 	default:
-		return poll.Stop(fmt.Errorf("%s is nothing to do to a child", a.Verb))
+		return poll.Stop(fmt.Errorf("unknown action on a child: %s", a.Verb))
 	}
 	body, err := json.Marshal(patch)
 	if err != nil {
 		return poll.Stop(err)
 	}
-	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "other-client"})
 	return err
 }
 
@@ -225,13 +225,13 @@ func marks(values map[string]any) map[string]any {
 }
 
 // unseal removes the seal of a child, which then no longer counts as one, and deletes it after a while.
-func (b *bed) unseal(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
+func (h *harness) unseal(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
 	if err := patchChild(ctx, in, child, model.Action{Verb: model.UnsealChild}); err != nil {
 		return err
 	}
 	uid, name := child.GetUID(), child.GetName()
-	b.later(ctx, long, func() error {
-		return b.insist(ctx, "delete "+name, func() error {
+	h.later(ctx, long, func() error {
+		return h.insist(ctx, "delete "+name, func() error {
 			err := in.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 			if apierrors.IsConflict(err) { // it has been replaced in the meantime
 				return nil
@@ -243,48 +243,48 @@ func (b *bed) unseal(ctx context.Context, in dynamic.ResourceInterface, child *u
 }
 
 // later does something after a delay, in the background.
-func (b *bed) later(ctx context.Context, long time.Duration, do func() error) {
-	b.held.Go(func() {
+func (h *harness) later(ctx context.Context, long time.Duration, do func() error) {
+	h.held.Go(func() {
 		err := pause(ctx, long)
 		if err == nil {
 			err = do()
 		}
 		if err != nil {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.failed = append(b.failed, err)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.failed = append(h.failed, err)
 		}
 	})
 }
 
-// strangerFinalizer keeps a child for a while.
-const strangerFinalizer = "chaos.example.org/held"
+// foreignFinalizer keeps a child for a while.
+const foreignFinalizer = "chaos.example.org/held"
 
 // hold adds a finalizer to a child, and removes it after a delay, in the background. An object that is being deleted
 // accepts no new finalizers.
-func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
+func (h *harness) hold(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
 	if child.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	if err := b.addFinalizer(ctx, in, child, strangerFinalizer); err != nil {
+	if err := h.addFinalizer(ctx, in, child, foreignFinalizer); err != nil {
 		return err
 	}
 	uid, name := child.GetUID(), child.GetName()
-	b.later(ctx, long, func() error { return b.release(ctx, in, name, uid, strangerFinalizer) })
+	h.later(ctx, long, func() error { return h.release(ctx, in, name, uid, foreignFinalizer) })
 	return nil
 }
 
 // addFinalizer adds a finalizer to an object, unless it has it.
-func (b *bed) addFinalizer(ctx context.Context, in dynamic.ResourceInterface, o *unstructured.Unstructured, finalizer string) error {
+func (h *harness) addFinalizer(ctx context.Context, in dynamic.ResourceInterface, o *unstructured.Unstructured, finalizer string) error {
 	if slices.Contains(o.GetFinalizers(), finalizer) {
 		return nil
 	}
-	return b.setFinalizers(ctx, in, o, append(o.GetFinalizers(), finalizer))
+	return h.setFinalizers(ctx, in, o, append(o.GetFinalizers(), finalizer))
 }
 
 // release removes the finalizer from the object with that UID.
-func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name string, uid types.UID, finalizer string) error {
-	return b.insist(ctx, "release "+name, func() error {
+func (h *harness) release(ctx context.Context, in dynamic.ResourceInterface, name string, uid types.UID, finalizer string) error {
+	return h.insist(ctx, "release "+name, func() error {
 		child, err := in.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return gone(err)
@@ -293,78 +293,78 @@ func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name st
 			return nil
 		}
 		rest := slices.DeleteFunc(child.GetFinalizers(), func(f string) bool { return f == finalizer })
-		return gone(b.setFinalizers(ctx, in, child, rest))
+		return gone(h.setFinalizers(ctx, in, child, rest))
 	})
 }
 
-func (b *bed) setFinalizers(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, finalizers []string) error {
+func (h *harness) setFinalizers(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, finalizers []string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": child.GetUID(), "resourceVersion": child.GetResourceVersion(), "finalizers": finalizers,
 	}})
 	if err != nil {
 		return poll.Stop(err)
 	}
-	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "other-client"})
 	return err
 }
 
 // wipeController removes the status of a TemplateController, if that exists.
-func (b *bed) wipeController(ctx context.Context, name string) error {
-	return b.insist(ctx, "wipe the status of TemplateController "+name, func() error {
-		_, err := b.client.Resource(controllers).Patch(ctx, name, types.MergePatchType, []byte(`{"status": null}`), metav1.PatchOptions{FieldManager: "stranger"}, "status")
+func (h *harness) wipeController(ctx context.Context, name string) error {
+	return h.insist(ctx, "wipe the status of TemplateController "+name, func() error {
+		_, err := h.client.Resource(controllers).Patch(ctx, name, types.MergePatchType, []byte(`{"status": null}`), metav1.PatchOptions{FieldManager: "other-client"}, "status")
 		return gone(err)
 	})
 }
 
-// note is what a stranger has written to the status of a parent.
+// note is what another client has written to the status of a parent.
 type note struct {
 	uid  types.UID
 	text string
 }
 
-// writeStatus has a stranger write to the status of a parent, if that exists.
-func (b *bed) writeStatus(ctx context.Context, a model.Action) error {
-	in := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
-	return b.insist(ctx, "write the status of "+a.ID.String(), func() error {
+// writeStatus makes another client write to the status of a parent, if that exists.
+func (h *harness) writeStatus(ctx context.Context, a model.Action) error {
+	in := h.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
+	return h.insist(ctx, "write the status of "+a.ID.String(), func() error {
 		parent, err := in.Get(ctx, a.ID.Name, metav1.GetOptions{})
 		if err != nil {
 			return gone(err)
 		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		switch a.Verb {
 		case model.SpoilStatus:
-			err = b.patchStatus(ctx, in, parent, map[string]any{map[string]string{"Report": "text", "Engine": "phase"}[a.ID.Kind]: b.secret})
+			err = h.patchStatus(ctx, in, parent, map[string]any{map[string]string{"Report": "text", "Engine": "phase"}[a.ID.Kind]: h.secret})
 		case model.StripStatus:
-			delete(b.notes, a.ID)
-			err = b.patchStatus(ctx, in, parent, nil)
+			delete(h.notes, a.ID)
+			err = h.patchStatus(ctx, in, parent, nil)
 		default:
-			b.notes[a.ID] = note{parent.GetUID(), b.secret + rand.Text()}
-			err = b.noteStatus(ctx, in, parent, b.notes[a.ID].text)
+			h.notes[a.ID] = note{parent.GetUID(), h.secret + rand.Text()}
+			err = h.noteStatus(ctx, in, parent, h.notes[a.ID].text)
 		}
 		return gone(err)
 	})
 }
 
 // patchStatus sets these fields of the status; nil removes the whole status.
-func (b *bed) patchStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, fields map[string]any) error {
+func (h *harness) patchStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, fields map[string]any) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": parent.GetResourceVersion()}, "status": fields})
 	if err != nil {
 		return poll.Stop(err)
 	}
-	_, err = in.Patch(ctx, parent.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"}, "status")
+	_, err = in.Patch(ctx, parent.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "other-client"}, "status")
 	return err
 }
 
 // noteStatus applies a field and a condition that no template sets.
-func (b *bed) noteStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, text string) error {
+func (h *harness) noteStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, text string) error {
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": parent.GetAPIVersion(), "kind": parent.GetKind(),
 		"metadata": map[string]any{"name": parent.GetName(), "namespace": parent.GetNamespace(), "resourceVersion": parent.GetResourceVersion()},
 		"status": map[string]any{
-			model.NoteField: text, "conditions": []any{map[string]any{"type": model.StrangeCondition, "status": "True"}},
+			model.NoteField: text, "conditions": []any{map[string]any{"type": model.ForeignCondition, "status": "True"}},
 		},
 	}}
-	_, err := in.ApplyStatus(ctx, parent.GetName(), o, metav1.ApplyOptions{FieldManager: "stranger", Force: true})
+	_, err := in.ApplyStatus(ctx, parent.GetName(), o, metav1.ApplyOptions{FieldManager: "other-client", Force: true})
 	return err
 }

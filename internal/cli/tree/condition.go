@@ -12,7 +12,7 @@ import (
 // Rejected returns the tree for a rejected TemplateController: the reason, and the existing children, which templater does not change.
 // Other objects are omitted.
 func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]any, objects []map[string]any) Controller {
-	out := standing(tc, nil, parent, objects)
+	out := existing(tc, nil, parent, objects)
 	out.Reason, out.Message = why.Reason, why.Message
 	return out
 }
@@ -20,7 +20,7 @@ func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]
 // Leaving returns the tree of a parent that is being deleted: its children, including those of spec.finalize, and its ready condition.
 // Other objects are omitted.
 func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
-	out := standing(tc, compiled, parent, objects)
+	out := existing(tc, compiled, parent, objects)
 	out.Reason, out.Message = v1.ReasonDeleting, "the parent is being deleted"
 	if live := conditionOf(parent, compiled.ReadyCondition); live != nil && live["status"] != "True" {
 		out.Reason, out.Message = simulate.Text(live["reason"]), simulate.Text(live["message"])
@@ -28,9 +28,9 @@ func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[stri
 	return out
 }
 
-// standing does not reconcile: it finds the children of a parent by their labels, and computes their readiness by kind. compiled is nil for a
+// existing does not reconcile: it finds the children of a parent by their labels, and computes their readiness by kind. compiled is nil for a
 // spec with invalid child templates.
-func standing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
+func existing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
 	out := Controller{Name: tc.Key(), Children: []Entry{}, Related: []Entry{}, Errors: []string{}, Waits: []string{}, Pending: []string{}}
 	if compiled != nil {
 		out.Children = append(entriesOf(tc.Spec.Children, compiled.Order), entriesOf(spec.Finals(&tc.Spec), compiled.FinalOrder)...)

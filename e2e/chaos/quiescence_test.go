@@ -16,16 +16,16 @@ func TestNeedlessWrites(t *testing.T) {
 		e.ObjectRef.Resource, e.ObjectRef.Subresource, e.ObjectRef.Namespace, e.ObjectRef.Name = resource, subresource, "chaos-a", name
 		return e
 	}
-	b := &bed{failing: map[model.ParentID]bool{{Kind: "Report", Namespace: "chaos-a", Name: "bad"}: true}}
+	b := &harness{failing: map[model.ParentID]bool{{Kind: "Report", Namespace: "chaos-a", Name: "bad"}: true}}
 	for why, row := range map[string]struct {
 		written []audit.Event
 		want    int
 	}{
-		"the status of one that fails":       {[]audit.Event{write("reports", "status", "bad")}, 0},
-		"twice":                              {[]audit.Event{write("reports", "status", "bad"), write("reports", "status", "bad")}, 1},
-		"more than its status":               {[]audit.Event{write("reports", "", "bad")}, 1},
-		"the status of one that is as it is": {[]audit.Event{write("reports", "status", "good")}, 1},
-		"a child":                            {[]audit.Event{write("configmaps", "", "bad")}, 1},
+		"status of a failing parent":        {[]audit.Event{write("reports", "status", "bad")}, 0},
+		"status of a failing parent, twice": {[]audit.Event{write("reports", "status", "bad"), write("reports", "status", "bad")}, 1},
+		"a failing parent, not its status":  {[]audit.Event{write("reports", "", "bad")}, 1},
+		"status of an up-to-date parent":    {[]audit.Event{write("reports", "status", "good")}, 1},
+		"a child":                           {[]audit.Event{write("configmaps", "", "bad")}, 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, len(b.needless(row.written))); diff != "" {
@@ -50,11 +50,11 @@ func TestDifferencesDescribeWrites(t *testing.T) {
 		written audit.Event
 		want    []string
 	}{
-		"a TemplateController that is gone": {written("templatecontrollers", "", "one"), []string{"templatecontrollers /one (", `"TemplateController"`}},
-		"a parent":                          {written("reports", "chaos-a", "p"), []string{"reports chaos-a/p (", `"late"`}},
-		"a child":                           {written("configmaps", "chaos-a", "many-p-0"), []string{"configmaps chaos-a/many-p-0 (", `"other"`}},
-		"another version alone":             {written("templatecontrollers", "", "many"), []string{"templatecontrollers /many (-before +after):\n"}},
-		"what there is nothing of":          {written("leases", "default", "l"), []string{"leases default/l (-before +after):\n"}},
+		"a deleted TemplateController":  {written("templatecontrollers", "", "one"), []string{"templatecontrollers /one (", `"TemplateController"`}},
+		"a parent":                      {written("reports", "chaos-a", "p"), []string{"reports chaos-a/p (", `"late"`}},
+		"a child":                       {written("configmaps", "chaos-a", "many-p-0"), []string{"configmaps chaos-a/many-p-0 (", `"other"`}},
+		"another resource version only": {written("templatecontrollers", "", "many"), []string{"templatecontrollers /many (-before +after):\n"}},
+		"an unknown object":             {written("leases", "default", "l"), []string{"leases default/l (-before +after):\n"}},
 	} {
 		got := differences(before, after, []audit.Event{row.written, row.written})
 		for _, want := range row.want {

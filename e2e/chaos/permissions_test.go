@@ -10,7 +10,7 @@ import (
 )
 
 func TestRemainingPermissionsAfterRevocation(t *testing.T) {
-	left := func(w *withdrawn) (out []string) {
+	left := func(w *revoked) (out []string) {
 		for _, rule := range w.rules() {
 			r, _ := rule.(map[string]any)
 			resources, _ := r["resources"].([]any)
@@ -24,19 +24,19 @@ func TestRemainingPermissionsAfterRevocation(t *testing.T) {
 		return out
 	}
 	var all []string
-	for _, right := range model.Rights {
-		all = append(all, right.String())
+	for _, permission := range model.Permissions {
+		all = append(all, permission.String())
 	}
-	one := model.Right{Resource: "parts", Verb: "create"}
+	one := model.Permission{Resource: "parts", Verb: "create"}
 	for why, row := range map[string]struct {
-		by   map[model.Right]int
+		by   map[model.Permission]int
 		want []string
 	}{
-		"nobody has withdrawn any":         {nil, all},
-		"two have withdrawn one":           {map[model.Right]int{one: 2}, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "create parts" })},
-		"all who have, have given it back": {map[model.Right]int{one: 0}, all},
+		"no revocation":         {nil, all},
+		"revoked twice":         {map[model.Permission]int{one: 2}, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "create parts" })},
+		"all revocations ended": {map[model.Permission]int{one: 0}, all},
 	} {
-		if diff := cmp.Diff(row.want, left(&withdrawn{by: row.by})); diff != "" {
+		if diff := cmp.Diff(row.want, left(&revoked{by: row.by})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
 	}

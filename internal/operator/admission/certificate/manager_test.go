@@ -28,9 +28,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// fixture is a Keeper with a fake API server that has at most one Secret and one configuration.
+// fixture is a Manager with a fake API server that has at most one Secret and one configuration.
 type fixture struct {
-	*Keeper
+	*Manager
 	t        *testing.T
 	ctx      context.Context //nolint:containedctx // context of the test, without logging
 	now      time.Time
@@ -53,10 +53,10 @@ func newFixture(t *testing.T, configuration string) *fixture {
 	return b
 }
 
-// restart replaces the Keeper by one of a new process.
+// restart replaces the Manager by one of a new process.
 func (b *fixture) restart() {
 	b.t.Helper()
-	b.Keeper = New(Options{Namespace: "ns", Secret: "templater-webhook", Configuration: "templater", Writer: b, Now: func() time.Time { return b.now }})
+	b.Manager = New(Options{Namespace: "ns", Secret: "templater-webhook", Configuration: "templater", Writer: b, Now: func() time.Time { return b.now }})
 	caches := map[watch.Want]*watch.Cache{}
 	for _, want := range b.Wants() {
 		cache, err := watch.NewCache(want, func(watch.Event) {}, func() {})
@@ -115,7 +115,7 @@ func (b *fixture) packed(content map[string]any) *object.Object {
 	return o
 }
 
-// Apply fakes the server-side applies of the Keeper.
+// Apply fakes the server-side applies of the Manager.
 func (b *fixture) Apply(_ context.Context, at request.Location, body []byte, _ string) (*object.Object, error) {
 	b.requests = append(b.requests, at.Resource.Resource)
 	if b.refuse != nil && (b.refuseAt == "" || b.refuseAt == at.Resource.Resource) {
@@ -225,7 +225,7 @@ func (b *fixture) works(when string) *x509.Certificate {
 func TestCertificateIsCreatedPublishedAndRenewed(t *testing.T) {
 	b := newFixture(t, service)
 	if _, err := b.call("templater.ns.svc", nil); err == nil {
-		t.Error("there is a certificate before one was made")
+		t.Error("a certificate exists before it was created")
 	}
 	b.wants("at first", all)
 	first := b.works("at first")
@@ -354,7 +354,7 @@ func TestRestartServesExistingCertificate(t *testing.T) {
 	b.wants("when it is due", all)
 	trusted := b.bundle()
 	caches := b.caches
-	b.Keeper = New(b.Options)
+	b.Manager = New(b.Options)
 	b.Look(b.ctx) // there are no caches yet
 	b.Attach(b.ctx, caches)
 	if !b.works("at once").Equal(first) {
@@ -447,7 +447,7 @@ func TestKeepReactsToChanges(t *testing.T) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	written := make(chan struct{})
 	writer := b.Writer
-	b.Keeper.Writer = writerFunc(func(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
+	b.Manager.Writer = writerFunc(func(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 		o, err := writer.Apply(ctx, at, body, manager)
 		if at.Resource == configurations {
 			close(written)
@@ -465,7 +465,7 @@ func TestKeepReactsToChanges(t *testing.T) {
 	cancel()
 	<-done
 	if b.caches[b.secret()].Get(types.NamespacedName{Namespace: "ns", Name: "templater-webhook"}) == nil {
-		t.Error("there is no Secret")
+		t.Error("no Secret")
 	}
 }
 
@@ -490,12 +490,12 @@ func TestKeepLogsErrorOnce(t *testing.T) {
 	}
 	mu.Lock()
 	if len(lines) != 1 || !strings.Contains(lines[0], "there is no ValidatingWebhookConfiguration") {
-		t.Errorf("it says %q", lines)
+		t.Errorf("log: %q", lines)
 	}
 	lines = nil
 	mu.Unlock()
 	asked := make(chan struct{})
-	b.Keeper.Writer = writerFunc(func(ctx context.Context, _ request.Location, _ []byte, _ string) (*object.Object, error) {
+	b.Manager.Writer = writerFunc(func(ctx context.Context, _ request.Location, _ []byte, _ string) (*object.Object, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -507,7 +507,7 @@ func TestKeepLogsErrorOnce(t *testing.T) {
 	cancel()
 	<-done
 	if len(lines) > 0 {
-		t.Errorf("at the end, it says %q", lines)
+		t.Errorf("log at the end: %q", lines)
 	}
 }
 

@@ -26,12 +26,12 @@ var (
 	configurations = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 )
 
-// Writer is the API server access that a Keeper needs. kube.Client implements it.
+// Writer is the API server access that a Manager needs. kube.Client implements it.
 type Writer interface {
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
-// Options configure a Keeper.
+// Options configure a Manager.
 type Options struct {
 	// Namespace and Secret are the location of the Secret, Configuration is the name of the
 	// ValidatingWebhookConfiguration.
@@ -40,9 +40,9 @@ type Options struct {
 	Now                              func() time.Time
 }
 
-// Keeper manages the certificate. It does nothing while the configuration does not exist. It is safe for concurrent
+// Manager manages the certificate. It does nothing while the configuration does not exist. It is safe for concurrent
 // use.
-type Keeper struct {
+type Manager struct {
 	Options
 	wake chan struct{} // something has changed
 
@@ -59,78 +59,78 @@ type version struct {
 	version string
 }
 
-// New returns a Keeper. It does nothing until Attach is called.
-func New(o Options) *Keeper { return &Keeper{Options: o, wake: make(chan struct{}, 1)} }
+// New returns a Manager. It does nothing until Attach is called.
+func New(o Options) *Manager { return &Manager{Options: o, wake: make(chan struct{}, 1)} }
 
 // Wants returns the watches of the Secret and the webhook configuration.
-func (k *Keeper) Wants() []watch.Want { return []watch.Want{k.secret(), k.configuration()} }
+func (m *Manager) Wants() []watch.Want { return []watch.Want{m.secret(), m.configuration()} }
 
-func (k *Keeper) secret() watch.Want {
-	return watch.Want{Resource: secrets, Namespace: k.Namespace, Fields: named(k.Secret), Role: watch.Webhook}
+func (m *Manager) secret() watch.Want {
+	return watch.Want{Resource: secrets, Namespace: m.Namespace, Fields: named(m.Secret), Role: watch.Webhook}
 }
 
-func (k *Keeper) configuration() watch.Want {
-	return watch.Want{Resource: configurations, Fields: named(k.Configuration), Role: watch.Webhook}
+func (m *Manager) configuration() watch.Want {
+	return watch.Want{Resource: configurations, Fields: named(m.Configuration), Role: watch.Webhook}
 }
 
 func named(name string) string { return fields.OneTermEqualSelector("metadata.name", name).String() }
 
 // Attach sets the caches of Wants.
-func (k *Keeper) Attach(ctx context.Context, caches map[watch.Want]*watch.Cache) {
-	k.mu.Lock()
-	k.caches = caches
-	k.mu.Unlock()
-	k.Look(ctx)
+func (m *Manager) Attach(ctx context.Context, caches map[watch.Want]*watch.Cache) {
+	m.mu.Lock()
+	m.caches = caches
+	m.mu.Unlock()
+	m.Look(ctx)
 }
 
 // Look processes the current Secret and configuration.
-func (k *Keeper) Look(ctx context.Context) {
-	k.mu.Lock()
-	k.look(ctx)
-	k.mu.Unlock()
+func (m *Manager) Look(ctx context.Context) {
+	m.mu.Lock()
+	m.look(ctx)
+	m.mu.Unlock()
 	select {
-	case k.wake <- struct{}{}:
+	case m.wake <- struct{}{}:
 	default: // it is already awake
 	}
 }
 
 // look reads the Secret. The current pairs are kept until there are new ones. The caller holds the lock.
-func (k *Keeper) look(ctx context.Context) {
-	cache := k.caches[k.secret()]
+func (m *Manager) look(ctx context.Context) {
+	cache := m.caches[m.secret()]
 	if cache == nil || !cache.Synced() {
 		return
 	}
 	now, data := version{}, map[string]any(nil)
-	if secret := cache.Get(types.NamespacedName{Namespace: k.Namespace, Name: k.Secret}); secret != nil {
+	if secret := cache.Get(types.NamespacedName{Namespace: m.Namespace, Name: m.Secret}); secret != nil {
 		now = version{secret.UID(), secret.ResourceVersion()}
-		if k.known == now {
+		if m.known == now {
 			return
 		}
 		data, _ = secret.Content()["data"].(map[string]any)
 	}
 	all, whole := read(data)
-	k.known, k.whole = now, whole && len(all) > 0
+	m.known, m.whole = now, whole && len(all) > 0
 	if len(all) == 0 {
 		return
 	}
-	if len(k.pairs) == 0 || string(all[0].crt) != string(k.pairs[0].crt) {
-		klog.FromContext(ctx).Info("certificate of the webhook", "secret", k.name(), "notAfter", all[0].shown.Leaf.NotAfter)
+	if len(m.pairs) == 0 || string(all[0].crt) != string(m.pairs[0].crt) {
+		klog.FromContext(ctx).Info("loaded the webhook certificate", "secret", m.name(), "notAfter", all[0].shown.Leaf.NotAfter)
 	}
-	k.pairs = all
+	m.pairs = all
 }
 
 // errNone is returned to clients while there is no certificate.
 var errNone = errors.New("the webhook has no certificate yet")
 
 // Config returns the TLS config of the webhook.
-func (k *Keeper) Config() *tls.Config {
+func (m *Manager) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			k.mu.Lock()
-			all := k.pairs
-			k.mu.Unlock()
-			if p := all.shown(k.Now(), k.published); p != nil {
+			m.mu.Lock()
+			all := m.pairs
+			m.mu.Unlock()
+			if p := all.shown(m.Now(), m.published); p != nil {
 				return p.shown, nil
 			}
 			return nil, errNone
@@ -139,12 +139,12 @@ func (k *Keeper) Config() *tls.Config {
 }
 
 // published reports whether the API server trusts a pair. It is true if the CA bundle is unknown.
-func (k *Keeper) published(p *pair) bool {
-	target, err := k.target()
+func (m *Manager) published(p *pair) bool {
+	target, err := m.target()
 	return err != nil || bytes.Contains(target.bundle, p.crt)
 }
 
-func (k *Keeper) name() string { return k.Namespace + "/" + k.Secret }
+func (m *Manager) name() string { return m.Namespace + "/" + m.Secret }
 
 // again is the delay between attempts to write.
 const again = 2 * time.Second
@@ -154,11 +154,11 @@ const maxRest = time.Hour
 
 // Keep ensures until ctx is done that there is a certificate and that the API server trusts it. Only the leader may
 // call it.
-func (k *Keeper) Keep(ctx context.Context) {
+func (m *Manager) Keep(ctx context.Context) {
 	said := ""
 	for ctx.Err() == nil { // checked here because select is random if both ctx is done and wake is ready
-		rest, err := k.mend(ctx)
-		if text := k.explain(err); text != said && ctx.Err() == nil {
+		rest, err := m.mend(ctx)
+		if text := m.explain(err); text != said && ctx.Err() == nil {
 			said = text
 			if text != "" {
 				klog.FromContext(ctx).Info("the webhook is not ready, so TemplateControllers are not validated, will retry", "reason", text)
@@ -167,7 +167,7 @@ func (k *Keeper) Keep(ctx context.Context) {
 		timer := time.NewTimer(rest)
 		select {
 		case <-ctx.Done():
-		case <-k.wake:
+		case <-m.wake:
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -176,20 +176,20 @@ func (k *Keeper) Keep(ctx context.Context) {
 
 // mend creates a certificate if one is due, and updates the CA bundle. It returns the delay before the next check,
 // unless something changes earlier.
-func (k *Keeper) mend(ctx context.Context) (time.Duration, error) {
-	target, err := k.target()
+func (m *Manager) mend(ctx context.Context) (time.Duration, error) {
+	target, err := m.target()
 	if err != nil {
 		return maxRest, err
 	}
-	k.mu.Lock()
-	now, known, before, whole := k.Now(), k.known, k.pairs, k.whole
-	k.mu.Unlock()
+	m.mu.Lock()
+	now, known, before, whole := m.Now(), m.known, m.pairs, m.whole
+	m.mu.Unlock()
 	all, renewed, err := before.renewed(target.names, now)
 	if err == nil && (renewed || !whole) {
-		err = k.write(ctx, known, all)
+		err = m.write(ctx, known, all)
 	}
 	if bundle := all.bundle(); err == nil && string(target.bundle) != string(bundle) {
-		err = k.publish(ctx, target, bundle)
+		err = m.publish(ctx, target, bundle)
 	}
 	if err != nil {
 		return again, err
@@ -198,32 +198,32 @@ func (k *Keeper) mend(ctx context.Context) (time.Duration, error) {
 }
 
 // write writes the Secret, if it still has that version.
-func (k *Keeper) write(ctx context.Context, known version, all pairs) error {
-	metadata := map[string]any{"namespace": k.Namespace, "name": k.Secret, "resourceVersion": known.version}
+func (m *Manager) write(ctx context.Context, known version, all pairs) error {
+	metadata := map[string]any{"namespace": m.Namespace, "name": m.Secret, "resourceVersion": known.version}
 	if known.version == "" {
 		metadata["resourceVersion"] = "1" // makes an apply create it
 	}
 	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": all.data(), "metadata": metadata})
-	err := k.apply(ctx, k.secret(), request.Location{Resource: secrets, Namespace: k.Namespace, Name: k.Secret}, body)
+	err := m.apply(ctx, m.secret(), request.Location{Resource: secrets, Namespace: m.Namespace, Name: m.Secret}, body)
 	if err != nil {
-		return &requestError{"create or patch Secret " + k.name(), err}
+		return &requestError{"create or patch Secret " + m.name(), err}
 	}
-	klog.FromContext(ctx).Info("wrote the certificate of the webhook", "secret", k.name())
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.look(ctx)
+	klog.FromContext(ctx).Info("wrote the webhook certificate", "secret", m.name())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.look(ctx)
 	return nil
 }
 
 // apply sends a server-side apply, and adds the result to the cache, so that look finds it.
-func (k *Keeper) apply(ctx context.Context, want watch.Want, at request.Location, body []byte) error {
-	after, err := k.Writer.Apply(ctx, at, body, manager)
+func (m *Manager) apply(ctx context.Context, want watch.Want, at request.Location, body []byte) error {
+	after, err := m.Writer.Apply(ctx, at, body, manager)
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	cache := k.caches[want]
-	k.mu.Unlock()
+	m.mu.Lock()
+	cache := m.caches[want]
+	m.mu.Unlock()
 	cache.Put(after, manager)
 	return nil
 }

@@ -29,13 +29,13 @@ var (
 	namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// sealWriter is the API server access that a sealKeeper needs. kube.Client implements it.
+// sealWriter is the API server access that a sealKeyManager needs. kube.Client implements it.
 type sealWriter interface {
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
-// sealKeeper keeps a Ring in sync with the Secret that holds the keys, and creates a key if the Secret has none.
-type sealKeeper struct {
+// sealKeyManager keeps a Ring in sync with the Secret that holds the keys, and creates a key if the Secret has none.
+type sealKeyManager struct {
 	Ring *seal.Ring
 	// Namespace is the namespace of the Secret.
 	Namespace string
@@ -58,14 +58,14 @@ func sealWant(namespace string) watch.Want {
 	return watch.Want{Resource: secretsResource, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", sealSecret).String(), Role: watch.Seal}
 }
 
-// newSealKeeper initializes a sealKeeper, and returns it.
-func newSealKeeper(k *sealKeeper) *sealKeeper {
+// newSealKeyManager initializes a sealKeyManager, and returns it.
+func newSealKeyManager(k *sealKeyManager) *sealKeyManager {
 	k.wake = make(chan struct{}, 1)
 	return k
 }
 
 // Take processes the current Secret; nil if it does not exist. If it is invalid, the previous keys stay in use.
-func (k *sealKeeper) Take(ctx context.Context, secret *object.Object) {
+func (k *sealKeyManager) Take(ctx context.Context, secret *object.Object) {
 	version, data, made := "1", map[string]any(nil), time.Time{}
 	if secret != nil {
 		version, made = secret.ResourceVersion(), secret.AppliedAt()
@@ -93,7 +93,7 @@ const sealRetry = 2 * time.Second
 
 // Keep ensures until ctx is done that the Secret has a key, and calls ready once there is one. Only the leader may call
 // it.
-func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
+func (k *sealKeyManager) Keep(ctx context.Context, ready func()) {
 	said := ""
 	for {
 		timer := (<-chan time.Time)(nil)
@@ -118,7 +118,7 @@ func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 }
 
 // fill writes a key to the Secret if it has none: the keys in use, or else a new one.
-func (k *sealKeeper) fill(ctx context.Context) error {
+func (k *sealKeyManager) fill(ctx context.Context) error {
 	k.mu.Lock()
 	version, empty := k.version, k.empty
 	k.mu.Unlock()
@@ -147,7 +147,7 @@ func (k *sealKeeper) fill(ctx context.Context) error {
 	return nil
 }
 
-func (k *sealKeeper) write(ctx context.Context, version string, keys *seal.Keys) (*object.Object, error) {
+func (k *sealKeyManager) write(ctx context.Context, version string, keys *seal.Keys) (*object.Object, error) {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": keys.Data(),
 		"metadata": map[string]any{"namespace": k.Namespace, "name": sealSecret, "resourceVersion": version},
@@ -155,16 +155,16 @@ func (k *sealKeeper) write(ctx context.Context, version string, keys *seal.Keys)
 	return k.Writer.Apply(ctx, request.Location{Resource: secretsResource, Namespace: k.Namespace, Name: sealSecret}, body, sealManager)
 }
 
-func (k *sealKeeper) makeNamespace(ctx context.Context) error {
+func (k *sealKeyManager) makeNamespace(ctx context.Context) error {
 	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": k.Namespace}})
 	_, err := k.Writer.Apply(ctx, request.Location{Resource: namespacesResource, Name: k.Namespace}, body, sealManager)
 	return err
 }
 
-func (k *sealKeeper) name() string { return k.Namespace + "/" + sealSecret }
+func (k *sealKeyManager) name() string { return k.Namespace + "/" + sealSecret }
 
 // explain describes why the Secret cannot be written. The message of the API server may contain what was sent.
-func (k *sealKeeper) explain(err error) string {
+func (k *sealKeyManager) explain(err error) string {
 	switch {
 	case request.MissingNamespace(err):
 		return "namespace " + k.Namespace + " does not exist: create it, or set another --seal-namespace"
