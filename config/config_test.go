@@ -111,6 +111,7 @@ func TestOperatorPermissionsAreMinimal(t *testing.T) {
 		"templatecontrollers/status":           "patch",
 		"namespacedtemplatecontrollers":        "get list watch patch",
 		"namespacedtemplatecontrollers/status": "patch",
+		"templaterevisions":                    "get list create patch delete",
 		"customresourcedefinitions":            "get list watch",
 		"namespaces":                           "get list watch",
 		"events":                               "create patch",

@@ -204,8 +204,8 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Children []Child `json:"children,omitempty"`
 
-	// How a change of the templates reaches existing parents. Optional; without it,
-	// a change reaches all parents at once, after dry runs for some of them.
+	// How a change of the templates reaches existing parents. Optional; without
+	// it, a change reaches all parents at once, after dry runs for some of them.
 	// +optional
 	Rollout *Rollout `json:"rollout,omitempty"`
 
