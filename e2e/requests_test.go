@@ -41,12 +41,13 @@ func mark(t *testing.T) audit.Mark {
 }
 
 // requests returns the operator's requests since the mark, except Leases, Events, the debounced status of
-// TemplateControllers, and the permission checks of related watches, whose timing varies. All paths of a scope's
+// TemplateControllers, TemplateRevisions and dry runs, which are only sent after edits of TemplateControllers, and the permission checks of related watches, whose timing varies. All paths of a scope's
 // objects contain its ID.
 func (op *operator) requests(since audit.Mark) []audit.Event {
 	op.t.Helper()
 	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {
-		aside := slices.Contains([]string{"leases", "events", "selfsubjectaccessreviews"}, e.ObjectRef.Resource) ||
+		aside := slices.Contains([]string{"leases", "events", "selfsubjectaccessreviews", "templaterevisions"}, e.ObjectRef.Resource) ||
+			strings.Contains(e.RequestURI, "dryRun=All") ||
 			e.ObjectRef.Resource == "templatecontrollers" && e.ObjectRef.Subresource == "status"
 		return e.User.Username == op.user && strings.Contains(e.RequestURI, op.about) && !aside
 	})

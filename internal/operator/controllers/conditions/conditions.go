@@ -53,6 +53,8 @@ func Of(f Facts) []metav1.Condition {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Ending.Reason, f.Ending.Message
 	case accepted.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
+	case f.Progressing != nil && f.Progressing.Reason == v1.ReasonPreflightRunning:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionUnknown, f.Progressing.Reason, f.Progressing.Message
 	case f.Progressing != nil && f.Progressing.Reason == v1.ReasonPreflightFailed:
 		ready.Status, ready.Reason, ready.Message = f.Progressing.Status, f.Progressing.Reason, f.Progressing.Message
 	case f.CRD != nil && f.CRD.Status != metav1.ConditionTrue:
