@@ -224,7 +224,7 @@ const (
 	ReasonCRDTerminating   = "CRDTerminating"
 	ReasonNamesNotAccepted = "NamesNotAccepted"
 
-	// Reasons of the Progressing condition.
+	// ReasonPreflightRunning and the next ones are reasons of the Progressing condition.
 	ReasonPreflightRunning = "PreflightRunning"
 	ReasonPreflightFailed  = "PreflightFailed"
 	ReasonApprovalRequired = "ApprovalRequired"

@@ -131,8 +131,8 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Selected.All:
 		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist or was changed: parents that have it are left as they are; change spec.rollout.retry to continue the rollout")
 		return nil
-	case !l.next.ParentsComplete():
-		s.progress = progressing(v1.ReasonRollingOut, "waiting until all parents are known")
+	case l.next.SyncingParents():
+		s.progress = progressing(v1.ReasonRollingOut, "waiting for the list of parents")
 		return nil
 	}
 	d, err := revision.Next(revision.Progress{

@@ -96,8 +96,8 @@ func (l *syncRun) preflight(ctx context.Context, s *rolloutStatus) (passed bool)
 	switch {
 	case l.c.trials.planner == nil:
 		return true
-	case !l.next.ParentsComplete():
-		s.progress = progressing(v1.ReasonPreflightRunning, "waiting until all parents are known")
+	case l.next.SyncingParents():
+		s.progress = progressing(v1.ReasonPreflightRunning, "waiting for the list of parents")
 		return false
 	case len(parents) == 0:
 		return true

@@ -136,7 +136,7 @@ func (r *rollout) begin(d *Decision, step int32) {
 	if int(d.State.Step) == len(r.steps) {
 		d.State.Selected.All = true
 		r.admitted.all = true
-	} else if last, any := r.last(d.State.Step); any && (!r.admitted.any || last > r.admitted.threshold) {
+	} else if last, some := r.last(d.State.Step); some && (!r.admitted.any || last > r.admitted.threshold) {
 		d.State.Selected.Threshold = formatThreshold(last)
 		r.admitted.threshold, r.admitted.any = last, true
 	}
@@ -149,8 +149,8 @@ func (r *rollout) begin(d *Decision, step int32) {
 	d.Message = r.position(d.State) + "started"
 }
 
-// last returns the position of the last parent of a step. any is false if it has no parents.
-func (r *rollout) last(step int32) (last uint64, any bool) {
+// last returns the position of the last parent of a step. some is false if it has no parents.
+func (r *rollout) last(step int32) (last uint64, some bool) {
 	size := r.steps[step-1]
 	if size == allCanaries {
 		return lastCanary, true
