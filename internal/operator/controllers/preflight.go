@@ -112,7 +112,7 @@ func (l *syncRun) preflight(ctx context.Context, s *rolloutStatus) (passed bool)
 		l.try(ctx, t, parents)
 	case verdict == nil:
 	case len(verdict.Refused) > 0 && policy == v1.PreflightEnforce:
-		s.progress = progressing(v1.ReasonPreflightFailed, "the new revision is not rolled out, because the API server refuses: "+problem.Join(verdict.Refused)+"; the previous revision keeps working: correct the spec, or set spec.rollout.preflight to Warn")
+		s.progress = progressing(v1.ReasonPreflightFailed, "the new revision is not rolled out, because the API server rejects in a dry run: "+problem.Join(verdict.Refused)+"; the previous revision keeps working: correct the spec, or set spec.rollout.preflight to Warn")
 		return false
 	case len(verdict.Refused) > 0, !t.inconclusive():
 		return true

@@ -281,7 +281,7 @@ func TestRefusedRevisionIsNotRolledOut(t *testing.T) {
 	}{
 		{"nothing is refused", "", nil, "map[two:5]", "no condition Progressing"},
 		{"a sampled parent is refused", "", map[string]error{"dry-run update configmaps c1": errInvalid}, "map[one:5]",
-			"False PreflightFailed: the new revision is not rolled out, because the API server refuses: update ConfigMap ns/c1 for App ns/p1: "},
+			"False PreflightFailed: the new revision is not rolled out, because the API server rejects in a dry run: update ConfigMap ns/c1 for App ns/p1: "},
 		{"with preflight Warn", "rollout: {preflight: Warn}", map[string]error{"dry-run update configmaps c1": errInvalid}, "map[two:5]", "True RolloutComplete"},
 		{"a parent that is not sampled would be refused", "", map[string]error{"dry-run update configmaps c4": errInvalid}, "map[two:5]", "no condition Progressing"},
 		{"the server does not answer", "", map[string]error{"dry-run update configmaps c1": errServer}, "map[one:5]", "True PreflightRunning: trying the new revision with dry runs; not checked yet: "},
