@@ -225,14 +225,15 @@ const (
 	ReasonNamesNotAccepted = "NamesNotAccepted"
 
 	// ReasonPreflightRunning and the next ones are reasons of the Progressing condition.
-	ReasonPreflightRunning = "PreflightRunning"
-	ReasonPreflightFailed  = "PreflightFailed"
-	ReasonApprovalRequired = "ApprovalRequired"
-	ReasonRollingOut       = "RollingOut"
-	ReasonRolloutPaused    = "RolloutPaused"
-	ReasonRolloutHalted    = "RolloutHalted"
-	ReasonRolloutComplete  = "RolloutComplete"
-	ReasonRevisionNotFound = "RevisionNotFound"
+	ReasonPreflightRunning  = "PreflightRunning"
+	ReasonPreflightFailed   = "PreflightFailed"
+	ReasonApprovalRequired  = "ApprovalRequired"
+	ReasonRollingOut        = "RollingOut"
+	ReasonRolloutPaused     = "RolloutPaused"
+	ReasonRolloutHalted     = "RolloutHalted"
+	ReasonRolloutComplete   = "RolloutComplete"
+	ReasonRevisionNotFound  = "RevisionNotFound"
+	ReasonRevisionNotStored = "RevisionNotStored"
 
 	ReasonParentsReady  = "ParentsReady"
 	ReasonParentsFailed = "ParentsFailed"

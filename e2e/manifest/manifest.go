@@ -24,9 +24,9 @@ func Read(root, file string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// Controllers returns the CRDs of TemplateControllers and NamespacedTemplateControllers.
+// Controllers returns the CRDs of TemplateControllers, NamespacedTemplateControllers and TemplateRevisions.
 func Controllers(root string) (all []*unstructured.Unstructured, err error) {
-	for _, resource := range []string{"templatecontrollers", "namespacedtemplatecontrollers"} {
+	for _, resource := range []string{"templatecontrollers", "namespacedtemplatecontrollers", "templaterevisions"} {
 		crd, err := Read(root, filepath.Join("crd", "templater.dev_"+resource+".yaml"))
 		if err != nil {
 			return nil, err

@@ -29,12 +29,14 @@ type pace struct {
 	name  string
 	quiet int                  // number of visitors without other load
 	gap   func() time.Duration // between visitors
+	steps []any                // of the rollout to the crowd; nil = all parents at once
 }
 
 // The second pace is that of humans, who create a parent after a quiet period.
 var paces = []pace{
-	{"every 200 ms", 20, func() time.Duration { return 200 * time.Millisecond }},
-	{"every 1.2–3 s", 10, func() time.Duration { return 1200*time.Millisecond + rand.N(1800*time.Millisecond) }},
+	{"every 200 ms", 20, func() time.Duration { return 200 * time.Millisecond }, nil},
+	{"every 1.2–3 s", 10, func() time.Duration { return 1200*time.Millisecond + rand.N(1800*time.Millisecond) }, nil},
+	{"every 200 ms, in five steps", 20, func() time.Duration { return 200 * time.Millisecond }, []any{"20%", "40%", "60%", "80%", "100%"}},
 }
 
 func (b *Bench) fairness(ctx context.Context) error {
@@ -68,7 +70,7 @@ func (b *Bench) visits(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	alone, err := b.rollout(ctx, c, "alone", func(<-chan struct{}) error { return nil })
+	alone, err := b.rollout(ctx, c, "alone", nil, func(<-chan struct{}) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (b *Bench) visitsAt(ctx context.Context, v *reception, p pace, name string)
 		return err
 	}
 	var busy []float64
-	wall, err := b.rollout(ctx, v.contender, name, func(over <-chan struct{}) error {
+	wall, err := b.rollout(ctx, v.contender, name, p.steps, func(over <-chan struct{}) error {
 		var err error
 		busy, err = v.come(ctx, name+"-busy", p.gap, func(int) bool {
 			select {
@@ -135,8 +137,8 @@ func (b *Bench) addVisits(c contender.Contender, p pace, quiet, busy []float64) 
 }
 
 // rollout changes the TemplateController of the crowd, and returns how long it takes until all its children have
-// changed. Meanwhile it calls f with a channel that is closed at the end.
-func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string, f func(over <-chan struct{}) error) (time.Duration, error) {
+// changed, in these steps. Meanwhile it calls f with a channel that is closed at the end.
+func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string, steps []any, f func(over <-chan struct{}) error) (time.Duration, error) {
 	if _, err := rest(ctx, c); err != nil {
 		return 0, err
 	}
@@ -147,7 +149,11 @@ func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string,
 		return 0, err
 	}
 	start := time.Now()
-	if err := b.Bed.PatchController(ctx, crowd.Name, map[string]any{"values": map[string]any{"tint": tint}}); err != nil {
+	edit := map[string]any{"values": map[string]any{"tint": tint}, "rollout": nil}
+	if steps != nil {
+		edit["rollout"] = map[string]any{"steps": steps}
+	}
+	if err := b.Bed.PatchController(ctx, crowd.Name, edit); err != nil {
 		return 0, err
 	}
 	over := make(chan struct{})

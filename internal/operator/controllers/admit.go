@@ -45,8 +45,10 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 	default:
 		err = l.consider(ctx, &s)
 	}
-	if err != nil {
-		return true, err
+	if err != nil { // what runs is not affected
+		l.unstored = err
+		s = rolloutStatus{current: l.assembly.rolled.current, update: l.assembly.rolled.update, preview: l.tc.Status.Preview}
+		s.progress = progressing(v1.ReasonRevisionNotStored, "cannot read or write the TemplateRevisions of this TemplateController, will retry: "+problem.PublicReason(err)+"; check that the CustomResourceDefinitions and the ClusterRole of templater are those of its version")
 	}
 	l.assembly.rolled = s
 	return false, nil

@@ -194,7 +194,7 @@ func (r *revised) forgetOthers(ids ...string) {
 func progressing(reason, message string) *metav1.Condition {
 	c := &metav1.Condition{Type: v1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 	switch reason {
-	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound:
+	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound, v1.ReasonRevisionNotStored:
 		c.Status = metav1.ConditionFalse
 	case v1.ReasonApprovalRequired, v1.ReasonRolloutPaused:
 		c.Status = metav1.ConditionUnknown

@@ -10,9 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
 )
 
 // edition returns apps with a text in each child, and more fields of the spec.
@@ -377,3 +379,34 @@ var (
 	errInvalid = refusal(422, metav1.StatusReasonInvalid, "data: no")
 	errServer  = refusal(500, metav1.StatusReasonInternalError, "no")
 )
+
+func TestUnstorableRevisionStopsNothing(t *testing.T) {
+	c := newCluster(t)
+	c.Refuse["create templaterevisions "+revisionName(t, edition(t, "one", ""))] = errServer
+	c.KubectlApply(edition(t, "one", ""))
+	c.KubectlApply(newApp(withChildren("c0")))
+	for range 4 {
+		c.advance(time.Second)
+	}
+	if got, want := c.editions(), "map[one:1]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if condition, _, _ := c.progress(); !strings.HasPrefix(condition, "False RevisionNotStored: cannot read or write the TemplateRevisions of this TemplateController, will retry: ") {
+		t.Errorf("condition %q", condition)
+	}
+	clear(c.Refuse)
+	c.Settle()
+	if condition, current, update := c.progress(); condition != "no condition Progressing" || current == "" || current != update {
+		t.Errorf("stored: %q, current %q, update %q", condition, current, update)
+	}
+}
+
+// revisionName returns the name of the TemplateRevision of a manifest.
+func revisionName(t *testing.T, manifest string) string {
+	t.Helper()
+	tc := &v1.TemplateController{}
+	if err := yaml.Unmarshal([]byte(manifest), tc); err != nil {
+		t.Fatal(err)
+	}
+	return revision.Name("apps", "uid-apps", revision.IDOf(&tc.Spec))
+}

@@ -33,6 +33,8 @@ type syncRun struct {
 	caches   map[watch.Want]*watch.Cache
 	// undefined is why the CustomResourceDefinition cannot be read or written.
 	undefined error
+	// unstored is why the TemplateRevisions cannot be read or written.
+	unstored error
 }
 
 // Sync makes the running controller match its TemplateController. The caller must retry on an error.
@@ -291,7 +293,7 @@ func (l *syncRun) free(ctx context.Context) (done bool, err error) {
 
 // seek finds objects that no longer match, but have the finalizer.
 func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
-	return false, errors.Join(l.undefined, l.c.seekStrays(ctx, l.tc, l.entry, l.next))
+	return false, errors.Join(l.undefined, l.unstored, l.c.seekStrays(ctx, l.tc, l.entry, l.next))
 }
 
 // halt stops the running controller if the TemplateController is suspended or rejected now, so that once its status says so,
