@@ -170,10 +170,12 @@ func (c *Client) Delete(ctx context.Context, at request.Location, d request.Dele
 	options := map[string]any{
 		"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": only, "propagationPolicy": string(d.Propagation),
 	}
+	r := c.request(c.rest.Delete(), at)
 	if c.dryRun {
 		options["dryRun"] = []any{metav1.DryRunAll}
+		r.Param("dryRun", metav1.DryRunAll) // the server reads only the body, but audit logs show only the URL
 	}
-	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(object.Append(nil, options))).Error()
+	err := do(ctx, r.SetHeader("Content-Type", runtime.ContentTypeJSON).Body(object.Append(nil, options))).Error()
 	if request.MissingObject(err) {
 		return nil
 	}

@@ -96,7 +96,7 @@ func TestRequests(t *testing.T) {
 			func(t *testing.T, c *Client) error {
 				return c.DryRun().Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationForeground})
 			},
-			seenRequest{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
+			seenRequest{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All", "application/json", map[string]any{
 				"kind": "DeleteOptions", "apiVersion": "v1", "dryRun": []any{"All"},
 				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
 			}, ""},
