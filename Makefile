@@ -81,8 +81,9 @@ image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.t
 	@mkdir -p bin
 	@cd tools/image && go run . --name $(IMAGE) --version '$(VERSION)' --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
 
-# Runs at low priority in parallel with the tests on clusters.
-UNIT_LANE := 'unit: test-unit test-helm test-image test-release'
+# Run at low priority in parallel with the tests on clusters. The tests of the tools take seconds; they have their own lane, so that they run even
+# if a unit test fails.
+UNIT_LANES := 'unit: test-unit' 'tools: test-manifests test-image test-release test-helm'
 
 .PHONY: release
 release: ## Build the release files in dist: programs, image, install.yaml, chart, checksums (minutes); PUSH=true also pushes the image
@@ -99,13 +100,13 @@ playground: assets ## Write the playground to bin/playground, for any file serve
 
 .PHONY: test
 test: ## Run all tests, including those on a real cluster
-	@MAKE='$(MAKE)' .ci/lanes 'cluster: test-cluster' --nice $(UNIT_LANE)
+	@MAKE='$(MAKE)' .ci/lanes 'cluster: test-cluster' --nice $(UNIT_LANES)
 	$(call say,'All tests passed.')
 
 .PHONY: check
 check: ## Lint and test in parallel
 	@# The playground fails if the browser gets too little CPU, so pages are not tested in parallel with clusters.
-	@MAKE='$(MAKE)' .ci/lanes 'cluster: test-pages test-cluster' --nice $(UNIT_LANE) 'lint: lint wasm'
+	@MAKE='$(MAKE)' .ci/lanes 'cluster: test-pages test-cluster' --nice $(UNIT_LANES) 'lint: lint wasm'
 	$(call say,'Lint is content$(comma) all tests passed.')
 
 .PHONY: test-cluster
@@ -149,6 +150,11 @@ mutate: ## Mutation testing of the package MUTATE (./internal/reconcile/plan) wi
 test-helm: ## Compare rendering with Helm's own engine
 	$(call say,'Comparison with the engine of Helm')
 	cd internal/render/helmtest && go test ./...
+
+.PHONY: test-manifests
+test-manifests: ## Test the permissions and patches of config/components
+	$(call say,'The manifests and their components')
+	cd e2e && go test ./manifest
 
 .PHONY: test-image
 test-image: ## Test the image builder

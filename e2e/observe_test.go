@@ -50,6 +50,8 @@ func TestMetricsReportOperatorActivity(t *testing.T) {
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "delete"), 0),
 			m.is(series("templater_loops_detected_total"), 0),
 			m.is(series("templater_templatecontroller_ready"), 1),
+			m.is(series("templater_templatecontroller_rollout_halted"), 0),
+			m.is(series("templater_templatecontroller_revision_rejected"), 0),
 			m.is(series("templater_reconcile_total", "result", "panic"), 0),
 			m.least(series("templater_reconcile_total", "result", "success"), parents),
 			m.least(series("templater_reconcile_total", "result", "failed"), 1),

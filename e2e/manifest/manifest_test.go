@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +15,15 @@ const root = "../.."
 
 func TestControllers(t *testing.T) {
 	all, err := Controllers(root)
-	if err != nil || len(all) != 2 || all[0].GetName() != "templatecontrollers.templater.dev" || all[1].GetName() != "namespacedtemplatecontrollers.templater.dev" {
-		t.Errorf("got %v and error %v", all, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, crd := range all {
+		names = append(names, crd.GetName())
+	}
+	if want := []string{"templatecontrollers.templater.dev", "namespacedtemplatecontrollers.templater.dev", "templaterevisions.templater.dev"}; !slices.Equal(names, want) {
+		t.Errorf("got the CRDs %v, want %v", names, want)
 	}
 }
 

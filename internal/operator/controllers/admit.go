@@ -24,6 +24,11 @@ type rolloutStatus struct {
 	progress        *metav1.Condition // nil = none
 }
 
+// is reports whether the Progressing condition has a reason.
+func (s *rolloutStatus) is(reason string) bool {
+	return s.progress != nil && s.progress.Reason == reason
+}
+
 // admit admits the revision of the latest spec, and continues its rollout. What it decides is stored first, and runs after the next sync.
 func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 	r, s := &l.entry.revised, rolloutStatus{current: l.assembly.rolled.current, update: l.assembly.rolled.update}

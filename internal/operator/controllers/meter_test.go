@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
@@ -73,5 +76,49 @@ func TestMetricsCountDeletionsDuringTeardown(t *testing.T) {
 	got := m.Each["apps"].Counts
 	if done, refused := got[fmt.Sprint("write ", record.Delete, " ", record.Accepted)], got[fmt.Sprint("write ", record.Delete, " ", record.Rejected)]; done != 1 || refused == 0 {
 		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
+	}
+}
+
+func TestMetricsShowHaltedAndRejectedRevisions(t *testing.T) {
+	for _, row := range []struct {
+		why, manifest    string
+		refuse           string // prefix of the requests for the ConfigMaps of all parents
+		halted, rejected bool
+	}{
+		{"the revision is valid", edition(t, "two", staged), "", false, false},
+		{"the spec is invalid", invalid(t, edition(t, "two", staged)), "", false, true},
+		{"preflight refuses the revision", edition(t, "two", staged), "dry-run update configmaps ", false, true},
+		{"the first step fails", edition(t, "two", staged), "update configmaps ", true, false},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c, m := newCluster(t), reconciletest.NewMeters()
+			c.tries = true
+			c.startWith(Options{Meters: m})
+			c.KubectlApply(edition(t, "one", staged))
+			for i := range 3 {
+				c.PutWithUID(newApp(withName(fmt.Sprint("p", i)), withChildren(fmt.Sprint("c", i))), types.UID(fmt.Sprint("uid-", i)))
+			}
+			c.Settle()
+			for i := range 3 {
+				if row.refuse != "" {
+					c.Refuse[row.refuse+fmt.Sprint("c", i)] = errInvalid
+				}
+			}
+			c.KubectlApply(row.manifest)
+			for range 8 {
+				c.advance(2 * time.Second)
+			}
+			if got := m.Each["apps"]; got.Halted != row.halted || got.Rejected != row.rejected {
+				t.Errorf("halted %t, rejected %t; want %t, %t", got.Halted, got.Rejected, row.halted, row.rejected)
+			}
+			clear(c.Refuse)
+			c.KubectlApply(edition(t, "three", staged))
+			for range 8 {
+				c.advance(2 * time.Second)
+			}
+			if got := m.Each["apps"]; got.Halted || got.Rejected {
+				t.Errorf("corrected: halted %t, rejected %t", got.Halted, got.Rejected)
+			}
+		})
 	}
 }

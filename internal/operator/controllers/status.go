@@ -37,6 +37,7 @@ type statusWriter struct {
 func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateController, e *tracked, a assembly, next *controller.Controller) error {
 	status := w.statusOf(tc, e, a, next)
 	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
+	e.meter.Rollout(a.rolled.is(v1.ReasonRolloutHalted), a.refused != nil || a.rolled.is(v1.ReasonPreflightFailed))
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}

@@ -30,6 +30,8 @@ var (
 	templateErrors  = desc("templater_template_errors_total", "Reconciliations in which a template failed.", "namespace", "controller")
 	loops           = desc("templater_loops_detected_total", "Parents put into backoff because they were hot-looping: every reconciliation caused another write.", "namespace", "controller")
 	ready           = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "namespace", "controller")
+	halted          = desc("templater_templatecontroller_rollout_halted", "Whether the rollout of the newest revision is halted: 1 or 0.", "namespace", "controller")
+	rejected        = desc("templater_templatecontroller_revision_rejected", "Whether the newest revision is rejected by validation or preflight, while the previous one runs: 1 or 0.", "namespace", "controller")
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -82,7 +84,7 @@ func (m *meters) End(controller string) {
 
 // Describe implements prometheus.Collector.
 func (m *meters) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{reconciliations, writes, parents, templateErrors, loops, ready} {
+	for _, d := range []*prometheus.Desc{reconciliations, writes, parents, templateErrors, loops, ready, halted, rejected} {
 		out <- d
 	}
 	m.durations.Describe(out)
@@ -106,7 +108,7 @@ type meter struct {
 	writes                                   [record.Verbs][record.Answers]atomic.Uint64
 	templateErrors, loops                    atomic.Uint64
 	readyParents, failed, waiting, suspended atomic.Int64 // numbers of parents
-	ready                                    atomic.Bool
+	ready, halted, rejected                  atomic.Bool
 }
 
 func (m *meter) Reconciled(outcome record.Outcome, took time.Duration) {
@@ -130,6 +132,11 @@ func (m *meter) Parents(now v1.ParentCounts) {
 }
 
 func (m *meter) Ready(now bool) { m.ready.Store(now) }
+
+func (m *meter) Rollout(isHalted, isRejected bool) {
+	m.halted.Store(isHalted)
+	m.rejected.Store(isRejected)
+}
 
 func (m *meter) collect(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n *atomic.Uint64, labels ...string) {
@@ -157,6 +164,8 @@ func (m *meter) collect(out chan<- prometheus.Metric) {
 	gauge(parents, float64(m.waiting.Load()), "waiting")
 	gauge(parents, float64(m.suspended.Load()), "suspended")
 	gauge(ready, truth(m.ready.Load()))
+	gauge(halted, truth(m.halted.Load()))
+	gauge(rejected, truth(m.rejected.Load()))
 }
 
 func truth(b bool) float64 {

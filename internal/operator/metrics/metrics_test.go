@@ -45,6 +45,7 @@ func TestMeterCountsReconciliationsAndWrites(t *testing.T) {
 	meter.Write(record.Delete, record.NoAnswer)
 	meter.Parents(v1.ParentCounts{Total: 9, Ready: 4, Failed: 2, Waiting: 1, Suspended: 2})
 	meter.Ready(true)
+	meter.Rollout(true, false)
 	compare(t, m, `
 # HELP templater_reconcile_total Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.
 # TYPE templater_reconcile_total counter
@@ -75,6 +76,12 @@ templater_loops_detected_total{controller="apps",namespace=""} 1
 # HELP templater_templatecontroller_ready Whether the TemplateController is Ready: 1 or 0.
 # TYPE templater_templatecontroller_ready gauge
 templater_templatecontroller_ready{controller="apps",namespace=""} 1
+# HELP templater_templatecontroller_rollout_halted Whether the rollout of the newest revision is halted: 1 or 0.
+# TYPE templater_templatecontroller_rollout_halted gauge
+templater_templatecontroller_rollout_halted{controller="apps",namespace=""} 1
+# HELP templater_templatecontroller_revision_rejected Whether the newest revision is rejected by validation or preflight, while the previous one runs: 1 or 0.
+# TYPE templater_templatecontroller_revision_rejected gauge
+templater_templatecontroller_revision_rejected{controller="apps",namespace=""} 0
 # HELP templater_reconcile_duration_seconds Duration of parent reconciliations in seconds, excluding skipped ones.
 # TYPE templater_reconcile_duration_seconds histogram
 templater_reconcile_duration_seconds_bucket{controller="apps",namespace="",le="0.001"} 0

@@ -41,6 +41,8 @@ type Meter struct {
 	Counts       map[string]int // by "reconciliation OUTCOME", "template error", "write VERB ANSWER" and "trip"
 	ParentCounts v1.ParentCounts
 	IsReady      bool
+	// Halted and Rejected are the state of the rollout.
+	Halted, Rejected bool
 }
 
 func (m *Meter) add(what string) {
@@ -70,3 +72,6 @@ func (m *Meter) Parents(now v1.ParentCounts) { m.ParentCounts = now }
 
 // Ready records whether the TemplateController is ready.
 func (m *Meter) Ready(now bool) { m.IsReady = now }
+
+// Rollout records the state of the rollout.
+func (m *Meter) Rollout(halted, rejected bool) { m.Halted, m.Rejected = halted, rejected }

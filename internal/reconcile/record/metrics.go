@@ -31,6 +31,8 @@ type Meter interface {
 	Parents(now v1.ParentCounts)
 	// Ready sets whether the TemplateController is ready.
 	Ready(now bool)
+	// Rollout sets whether the rollout of the newest revision is halted, and whether the newest revision is rejected while the previous one runs.
+	Rollout(halted, rejected bool)
 }
 
 // Outcome is the result of a reconciliation.
@@ -110,6 +112,9 @@ func (Discard) Parents(v1.ParentCounts) {}
 
 // Ready does nothing.
 func (Discard) Ready(bool) {}
+
+// Rollout does nothing.
+func (Discard) Rollout(bool, bool) {}
 
 // OutcomeOf returns the outcome of reconciling an existing parent with these problems.
 func OutcomeOf(problems problem.List) Outcome {

@@ -22,8 +22,8 @@ var static embed.FS
 // Name is the name of the chart.
 const Name = "templater"
 
-// definition is the file with the CRD. Its descriptions contain template syntax, so it is not a template.
-const definition = "files/crd.yaml"
+// definition returns the path of the file with a CRD. Descriptions contain template syntax, so it is not a template.
+func definition(name string) string { return "files/" + name + ".yaml" }
 
 // Make returns the files of the chart, in the folder Name. objects are those of manifest.Objects and are not modified;
 // version is that of the release, including the v.
@@ -59,8 +59,10 @@ func Make(objects []map[string]any, image manifest.Image, version string) ([]pac
 		case "Namespace":
 			continue
 		case "CustomResourceDefinition":
-			add(definition, body)
-			body = []byte("{{- if and .Values.crd.install (not .Values.className) }}\n{{ .Files.Get \"" + definition + "\" }}\n{{- end }}\n")
+			metadata, _ := o["metadata"].(map[string]any)
+			file := definition(fmt.Sprint(metadata["name"]))
+			add(file, body)
+			body = []byte("{{- if and .Values.crd.install (not .Values.className) }}\n{{ .Files.Get \"" + file + "\" }}\n{{- end }}\n")
 		}
 		add(path, body)
 	}

@@ -106,6 +106,13 @@ func mustTemplate(t *testing.T, namespace, values string) rendered {
 	return objects
 }
 
+// crds are the CRDs of the installation.
+var crds = []string{
+	"CustomResourceDefinition namespacedtemplatecontrollers.templater.dev",
+	"CustomResourceDefinition templatecontrollers.templater.dev",
+	"CustomResourceDefinition templaterevisions.templater.dev",
+}
+
 func TestChartMatchesManifests(t *testing.T) {
 	got := mustTemplate(t, "templater-system", "{}")
 	want := rendered{}
@@ -113,11 +120,12 @@ func TestChartMatchesManifests(t *testing.T) {
 		want[key(o)] = o
 	}
 	delete(want, "Namespace templater-system") // created by helm install --create-namespace
-	annotations := got["CustomResourceDefinition templatecontrollers.templater.dev"]["metadata"].(map[string]any)["annotations"].(map[string]any)
-	if annotations["helm.sh/resource-policy"] != "keep" {
-		t.Error("helm uninstall would delete the CRD, and all TemplateControllers with it")
+	for _, crd := range crds {
+		if policy := got.get(t, crd, "metadata", "annotations", "helm.sh/resource-policy"); policy != `"keep"` {
+			t.Fatalf("the resource policy of %s is %s, want keep: helm uninstall would delete it, and all objects of its kind", crd, policy)
+		}
+		delete(got[crd]["metadata"].(map[string]any)["annotations"].(map[string]any), "helm.sh/resource-policy")
 	}
-	delete(annotations, "helm.sh/resource-policy")
 	if diff := cmp.Diff(canonical(t, want), canonical(t, got)); diff != "" {
 		t.Errorf("objects (-config/default +chart):\n%s", diff)
 	}
@@ -186,7 +194,7 @@ func TestValuesChangeManifests(t *testing.T) {
 func TestValuesOmitObjects(t *testing.T) {
 	all := mustTemplate(t, "templater-system", "{}")
 	for values, want := range map[string][]string{
-		"crd: {install: false}":       {"CustomResourceDefinition templatecontrollers.templater.dev"},
+		"crd: {install: false}":       crds,
 		"requireServiceAccount: true": {"ClusterRole templater-children", "ClusterRoleBinding templater-children"},
 	} {
 		left := maps.Clone(all)

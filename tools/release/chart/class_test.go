@@ -16,6 +16,7 @@ func TestChartWithClassName(t *testing.T) {
 		"ClusterRole templater-b",
 		"ClusterRole templater-children-b",
 		"ClusterRole templater-editor-b",
+		"ClusterRole templater-namespaced-editor-b",
 		"ClusterRoleBinding templater-b",
 		"ClusterRoleBinding templater-children-b",
 		"Deployment templater-b in templater-b",

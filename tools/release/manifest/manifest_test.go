@@ -22,7 +22,8 @@ func TestObjectsAreInInstallOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"Namespace", "CustomResourceDefinition", "ServiceAccount"}, kinds(objects)[:3]); diff != "" {
+	crd := "CustomResourceDefinition"
+	if diff := cmp.Diff([]string{"Namespace", crd, crd, crd, "ServiceAccount"}, kinds(objects)[:5]); diff != "" {
 		t.Errorf("the first objects (-want +got):\n%s", diff)
 	}
 	text, err := Text("a comment", objects)
