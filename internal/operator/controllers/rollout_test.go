@@ -340,6 +340,56 @@ func TestPreflightIsRepeatedUntilAnswered(t *testing.T) {
 	}
 }
 
+// A sync that is due earlier, such as for counts, replaces the one that repeats the preflight.
+func TestPreflightIsRepeatedAfterAnEarlierSync(t *testing.T) {
+	c := tried(t, edition(t, "one", ""), 3)
+	c.Refuse["dry-run update configmaps c0"] = errServer
+	c.KubectlApply(edition(t, "two", ""))
+	for range 8 {
+		c.advance(20 * time.Second)
+	}
+	pass := func(by time.Duration) {
+		c.Clock.SetTime(c.Clock.Now().Add(by))
+		c.Run()
+		c.Deliver()
+		c.Run()
+	}
+	c.controllers.queue.AddAfter("apps", countsDelay)
+	pass(countsDelay)
+	clear(c.Refuse)
+	for range 4 {
+		pass(lastPreflightRetry)
+	}
+	if condition, _, _ := c.progress(); c.editions() != "map[two:3]" {
+		t.Errorf("%s, %s; want all two", c.editions(), condition)
+	}
+}
+
+func TestRefusedPreflightIsRepeated(t *testing.T) {
+	c := tried(t, edition(t, "one", ""), 3)
+	c.Refuse["dry-run update configmaps c0"] = errInvalid
+	c.KubectlApply(edition(t, "two", ""))
+	for range 4 {
+		c.advance(2 * time.Second)
+	}
+	refused, _, _ := c.progress()
+	version := c.Find("templatecontrollers", "apps").GetResourceVersion()
+	for range 8 {
+		c.advance(10 * time.Minute)
+	}
+	if got := c.Find("templatecontrollers", "apps").GetResourceVersion(); got != version {
+		condition, _, _ := c.progress()
+		t.Errorf("while it is refused, the status is written again: %s, before %s", condition, refused)
+	}
+	clear(c.Refuse) // such as by an administrator, or because the parent was corrected
+	for range 8 {
+		c.advance(10 * time.Minute)
+	}
+	if condition, _, _ := c.progress(); c.editions() != "map[two:3]" || condition != "no condition Progressing" {
+		t.Errorf("no longer refused: %s, %s", c.editions(), condition)
+	}
+}
+
 func TestApprovalShowsPreviewFirst(t *testing.T) {
 	const approval = "rollout: {approval: Required, steps: [1]}"
 	c := tried(t, edition(t, "one", approval), 3)
