@@ -340,6 +340,31 @@ func TestPreflightIsRepeatedUntilAnswered(t *testing.T) {
 	}
 }
 
+func TestFailingStatusWriteIsRetriedWithBackoff(t *testing.T) {
+	for name, more := range map[string]string{"without a rollout": "", "with a rollout": staged} {
+		t.Run(name, func(t *testing.T) {
+			c := fleet(t, edition(t, "one", more), 2)
+			c.Refuse["status templatecontrollers apps"] = errServer
+			c.KubectlApply(edition(t, "two", more))
+			c.Revisions = nil
+			c.Run() // does not end if a failed sync is repeated immediately
+			if writes := len(c.Revisions); writes > 4 {
+				t.Errorf("%d requests for revisions: %q", writes, c.Revisions)
+			}
+			clear(c.Refuse)
+			for range 8 {
+				c.advance(time.Minute)
+			}
+			if _, current, update := c.progress(); current == "" || update == "" {
+				t.Errorf("current %q, update %q", current, update)
+			}
+			if got := c.editions(); !strings.Contains(got, "two:") {
+				t.Errorf("after the status could be written: %s", got)
+			}
+		})
+	}
+}
+
 // A sync that is due earlier, such as for counts, replaces the one that repeats the preflight.
 func TestPreflightIsRepeatedAfterAnEarlierSync(t *testing.T) {
 	c := tried(t, edition(t, "one", ""), 3)
