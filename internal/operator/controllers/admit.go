@@ -123,7 +123,7 @@ func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
 	klog.FromContext(ctx).Info("admitted a new revision", "controller", l.name, "revision", r.newest.id, "number", number)
 	r.readySince = time.Time{}
 	s.progress = progressing(v1.ReasonRollingOut, "the new revision has passed the dry runs")
-	l.c.queue.Add(l.name)
+	l.again = true
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 	switch {
 	case rollout == nil, r.stored == nil, r.stored.Rollout == nil:
 		s.current = s.update
-		l.c.queue.Add(l.name)
+		l.again = true
 		return nil
 	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Selected.All:
 		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist or was changed: parents that have it are left as they are; change spec.rollout.retry to continue the rollout")
@@ -155,7 +155,7 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 			return err
 		}
 		r.stored = &next
-		l.c.queue.Add(l.name)
+		l.again = true
 		klog.FromContext(ctx).Info("continued a rollout", "controller", l.name, "revision", r.newest.id, "step", d.State.Step, "halted", d.State.Halted)
 	}
 	if d.Done {

@@ -29,6 +29,8 @@ const (
 	// firstPreflightRetry and lastPreflightRetry are the delays before a preflight that was not conclusive is repeated.
 	firstPreflightRetry = 500 * time.Millisecond
 	lastPreflightRetry  = time.Minute
+	// refusedRetry is the delay before a refused preflight is repeated: parents, quotas and webhooks change.
+	refusedRetry = 5 * time.Minute
 )
 
 // trial is the dry run of the revision of the latest spec. The lock of the registry guards it.
@@ -104,17 +106,25 @@ func (l *syncRun) preflight(ctx context.Context, s *rolloutStatus) (passed bool)
 	}
 	l.c.mu.Lock()
 	t := l.trial()
-	verdict, begin := t.verdict, !t.running && (t.verdict == nil || t.inconclusive() && !l.c.clock.Now().Before(t.retryAt))
+	verdict, left := t.verdict, t.retryAt.Sub(l.c.clock.Now())
+	refused := verdict != nil && len(verdict.Refused) > 0 && policy == v1.PreflightEnforce
+	repeat := verdict != nil && (refused || t.inconclusive())
+	begin := !t.running && (verdict == nil || repeat && left <= 0)
 	t.running = t.running || begin
+	waits := !t.running && repeat
 	l.c.mu.Unlock()
 	switch {
 	case begin:
 		l.try(ctx, t, parents)
+	case waits: // a sync that was due earlier may have replaced this one
+		l.c.queue.AddAfter(l.name, left)
+	}
+	switch {
 	case verdict == nil:
-	case len(verdict.Refused) > 0 && policy == v1.PreflightEnforce:
+	case refused:
 		s.progress = progressing(v1.ReasonPreflightFailed, "the new revision is not rolled out, because the API server rejects in a dry run: "+problem.Join(verdict.Refused)+"; the previous revision keeps working: correct the spec, or set spec.rollout.preflight to Warn")
 		return false
-	case len(verdict.Refused) > 0, !t.inconclusive():
+	case !repeat:
 		return true
 	}
 	message := "trying the new revision with dry runs"
@@ -160,17 +170,15 @@ func (l *syncRun) try(ctx context.Context, t *trial, parents []types.NamespacedN
 		l.c.mu.Lock()
 		t.running, t.verdict = false, &verdict
 		delay := min(firstPreflightRetry<<min(t.attempts, 10), lastPreflightRetry)
+		if len(verdict.Refused) > 0 {
+			delay = refusedRetry
+		}
 		t.attempts, t.retryAt = t.attempts+1, l.c.clock.Now().Add(delay)
-		again := t.inconclusive()
 		for _, kind := range verdict.UnreadKinds {
 			l.entry.revised.need(kind.GroupKind())
 		}
 		l.c.mu.Unlock()
-		if again {
-			l.c.queue.AddAfter(l.name, delay)
-		} else {
-			l.c.queue.Add(l.name)
-		}
+		l.c.queue.Add(l.name)
 	})
 }
 

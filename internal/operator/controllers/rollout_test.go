@@ -340,6 +340,81 @@ func TestPreflightIsRepeatedUntilAnswered(t *testing.T) {
 	}
 }
 
+func TestFailingStatusWriteIsRetriedWithBackoff(t *testing.T) {
+	for name, more := range map[string]string{"without a rollout": "", "with a rollout": staged} {
+		t.Run(name, func(t *testing.T) {
+			c := fleet(t, edition(t, "one", more), 2)
+			c.Refuse["status templatecontrollers apps"] = errServer
+			c.KubectlApply(edition(t, "two", more))
+			c.Revisions = nil
+			c.Run() // does not end if a failed sync is repeated immediately
+			if writes := len(c.Revisions); writes > 4 {
+				t.Errorf("%d requests for revisions: %q", writes, c.Revisions)
+			}
+			clear(c.Refuse)
+			for range 8 {
+				c.advance(time.Minute)
+			}
+			if _, current, update := c.progress(); current == "" || update == "" {
+				t.Errorf("current %q, update %q", current, update)
+			}
+			if got := c.editions(); !strings.Contains(got, "two:") {
+				t.Errorf("after the status could be written: %s", got)
+			}
+		})
+	}
+}
+
+// A sync that is due earlier, such as for counts, replaces the one that repeats the preflight.
+func TestPreflightIsRepeatedAfterAnEarlierSync(t *testing.T) {
+	c := tried(t, edition(t, "one", ""), 3)
+	c.Refuse["dry-run update configmaps c0"] = errServer
+	c.KubectlApply(edition(t, "two", ""))
+	for range 8 {
+		c.advance(20 * time.Second)
+	}
+	pass := func(by time.Duration) {
+		c.Clock.SetTime(c.Clock.Now().Add(by))
+		c.Run()
+		c.Deliver()
+		c.Run()
+	}
+	c.controllers.queue.AddAfter("apps", countsDelay)
+	pass(countsDelay)
+	clear(c.Refuse)
+	for range 4 {
+		pass(lastPreflightRetry)
+	}
+	if condition, _, _ := c.progress(); c.editions() != "map[two:3]" {
+		t.Errorf("%s, %s; want all two", c.editions(), condition)
+	}
+}
+
+func TestRefusedPreflightIsRepeated(t *testing.T) {
+	c := tried(t, edition(t, "one", ""), 3)
+	c.Refuse["dry-run update configmaps c0"] = errInvalid
+	c.KubectlApply(edition(t, "two", ""))
+	for range 4 {
+		c.advance(2 * time.Second)
+	}
+	refused, _, _ := c.progress()
+	version := c.Find("templatecontrollers", "apps").GetResourceVersion()
+	for range 8 {
+		c.advance(10 * time.Minute)
+	}
+	if got := c.Find("templatecontrollers", "apps").GetResourceVersion(); got != version {
+		condition, _, _ := c.progress()
+		t.Errorf("while it is refused, the status is written again: %s, before %s", condition, refused)
+	}
+	clear(c.Refuse) // such as by an administrator, or because the parent was corrected
+	for range 8 {
+		c.advance(10 * time.Minute)
+	}
+	if condition, _, _ := c.progress(); c.editions() != "map[two:3]" || condition != "no condition Progressing" {
+		t.Errorf("no longer refused: %s, %s", c.editions(), condition)
+	}
+}
+
 func TestApprovalShowsPreviewFirst(t *testing.T) {
 	const approval = "rollout: {approval: Required, steps: [1]}"
 	c := tried(t, edition(t, "one", approval), 3)

@@ -35,6 +35,8 @@ type syncRun struct {
 	undefined error
 	// unstored is why the TemplateRevisions cannot be read or written.
 	unstored error
+	// again is true if another sync must follow once the status is written.
+	again bool
 }
 
 // Sync makes the running controller match its TemplateController. The caller must retry on an error.
@@ -315,5 +317,8 @@ func (l *syncRun) record(ctx context.Context) (done bool, err error) {
 func (l *syncRun) start(context.Context) (done bool, err error) {
 	l.c.start(l.entry, l.assembly, l.next)
 	l.c.recheckLater(l.next)
+	if l.again {
+		l.c.queue.Add(l.name)
+	}
 	return false, nil
 }
