@@ -248,24 +248,41 @@ func data(o *unstructured.Unstructured) map[string]string {
 // collector may delete it, which loses some); if pruning is off or blocked by a foreign object; if a predecessor
 // created it and the TemplateController has created no object of its kind; and if its label was changed before it was
 // pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
-// its parent. Without a parent, it is also accepted if the annotation with its parent was changed.
+// its parent. Without a parent, it is also accepted if the annotation with its parent was changed. It is not accepted as
+// long as the operator is about to collect it.
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
-	refs := o.GetOwnerReferences()
-	if shape == c.beside || c.frozen(shape) && (len(refs) == 1 || id.Namespace == model.Far) || outlives(o) && c.parentOf(o) == nil {
-		return
-	}
 	parent := c.parentOf(o)
-	if c.world.Controllers[shape].Absent && !applied(o, shape) || parent == nil && hidden(o) {
-		return // the operator never observed it, or cannot tell whose child it is
-	}
-	if !c.world.Knows(shape, id.Resource) && (parent == nil || id.Namespace == model.Far) {
+	switch {
+	case shape == c.beside, outlives(o) && parent == nil:
 		return
-	}
-	if parent != nil && c.unpruned(id, o, shape, *parent) {
+	case c.world.Controllers[shape].Absent && !applied(o, shape), parent == nil && hidden(o):
+		return // the operator never observed it, or cannot tell whose child it is
+	case parent == nil && c.collects(shape, id.Resource):
+	case c.frozen(shape) && (len(o.GetOwnerReferences()) == 1 || id.Namespace == model.Far):
+		return
+	case !c.world.Knows(shape, id.Resource) && (parent == nil || id.Namespace == model.Far):
+		return
+	case parent != nil && c.unpruned(id, o, shape, *parent):
 		return
 	}
 	c.fault("unexpected %s: %s", id, show(o))
+}
+
+// collects reports whether the operator deletes objects of that resource whose parent is missing, a minute after it has
+// noticed that. It does so even if the child templates fail. The status of the TemplateController has the kinds that the
+// operator watches, which a parent that was deleted since may have added.
+func (c *checker) collects(shape, resource string) bool {
+	want, o := c.world.Controllers[shape], c.controllers[shape]
+	if o == nil || want.Suspended || want.Broken {
+		return false
+	}
+	kinds, _, _ := unstructured.NestedSlice(o.Object, "status", "childKinds")
+	return slices.ContainsFunc(kinds, func(each any) bool {
+		fields, _ := each.(map[string]any)
+		kind, _ := fields["kind"].(string)
+		return model.Plural(kind) == resource
+	})
 }
 
 // unpruned reports whether an object may still be there although its parent exists and does not want it.

@@ -134,6 +134,18 @@ func (c *checker) outlived(name string) {
 	c.children[model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: name}] = o
 }
 
+// farLeftover adds an object in another namespace whose parent was deleted while there was no TemplateController. The
+// present one, which renders a name twice, watches these kinds.
+func (c *checker) farLeftover(kinds ...any) {
+	id := model.ChildID{Resource: "configmaps", Namespace: model.Far, Name: "wide-chaos-a-p"}
+	o := childObject(model.Child{ID: id, Shape: model.Wide, Entry: "far"}, &unstructured.Unstructured{Object: map[string]any{}})
+	o.SetLabels(map[string]string{"templater.dev/controller": "wide", "templater.dev/parent-uid": "gone"})
+	o.SetOwnerReferences(nil)
+	c.children[id] = o
+	c.change(model.Wide, func(m *model.Controller) { m.Extra = model.Double })
+	c.controllers[model.Wide].Object["status"].(map[string]any)["childKinds"] = kinds
+}
+
 // foreignObject adds a foreign object.
 func (c *checker) foreignObject(id model.ChildID) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
@@ -185,6 +197,29 @@ func TestCompareDetectsDifferences(t *testing.T) {
 			c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: model.Many, Controller: c.world.Controllers[model.Many]})
 			delete(c.children, manyMap)
 			c.sets(model.Many, "children", map[string]any{"total": int64(1), "ready": int64(1)})
+		}, ""},
+		"the operator is about to collect the child of a missing parent, although a name is given twice": {func(c *checker) {
+			c.farLeftover(map[string]any{"kind": "Secret"}, map[string]any{"kind": "ConfigMap"})
+		}, "wide-chaos-a-p should not be there"},
+		"it is about to collect one of a kind that it has created for a parent deleted since": {func(c *checker) {
+			c.farLeftover(map[string]any{"kind": "ConfigMap"})
+			c.change(model.Wide, func(m *model.Controller) { m.Extra = model.NoExtra })
+		}, "wide-chaos-a-p should not be there"},
+		"it does not watch the kind of a missing parent's child": {func(c *checker) { c.farLeftover(map[string]any{"kind": "Secret"}) }, ""},
+		"a suspended TemplateController collects nothing": {func(c *checker) {
+			c.farLeftover(map[string]any{"kind": "ConfigMap"})
+			c.change(model.Wide, func(m *model.Controller) { m.Suspended = true })
+			c.controllers[model.Wide].Object["status"].(map[string]any)["conditions"] = ready("Ready", "False", "Suspended")
+		}, ""},
+		"a broken TemplateController collects nothing": {func(c *checker) {
+			c.farLeftover(map[string]any{"kind": "ConfigMap"})
+			c.change(model.Wide, func(m *model.Controller) { m.Extra, m.Broken = model.NoExtra, true })
+			c.controllers[model.Wide].Object["status"].(map[string]any)["conditions"] = append(ready("Accepted", "False", ""), ready("Ready", "False", "")...)
+		}, ""},
+		"a deleted TemplateController collects nothing": {func(c *checker) {
+			c.farLeftover(map[string]any{"kind": "ConfigMap"})
+			c.change(model.Wide, func(m *model.Controller) { m.Absent = true })
+			delete(c.controllers, model.Wide)
 		}, ""},
 		"the status includes children kept under prunePolicy Orphan": {func(c *checker) {
 			extra := c.children[reportMap].DeepCopy()

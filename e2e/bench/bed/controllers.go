@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/e2e/bench/observe"
@@ -60,6 +61,22 @@ func (b *Bed) AwaitController(ctx context.Context, name string) error {
 		}
 		if o.GetGeneration() != observed(o.Object) {
 			return fmt.Errorf("the operator has not seen the last change of TemplateController %s: look at its log", name)
+		}
+		return nil
+	})
+}
+
+// AwaitParents waits until the TemplateController counts that many parents.
+func (b *Bed) AwaitParents(ctx context.Context, name string, want int64) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return poll.Until(ctx, 50*time.Millisecond, func() error {
+		o, err := b.dynamic.Resource(workload.Controllers).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if got, _, _ := unstructured.NestedInt64(o.Object, "status", "parents", "total"); got != want {
+			return fmt.Errorf("TemplateController %s counts %d parents, want %d", name, got, want)
 		}
 		return nil
 	})

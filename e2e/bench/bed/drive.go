@@ -143,24 +143,6 @@ func (b *Bed) ChildrenOf(ctx context.Context, task workload.Task, parent string)
 	return names, nil
 }
 
-// HoldChildren adds a finalizer to a parent's children to block their deletion, or removes it.
-func (b *Bed) HoldChildren(ctx context.Context, task workload.Task, parent string, hold bool) error {
-	names, err := b.ChildrenOf(ctx, task, parent)
-	if err != nil {
-		return err
-	}
-	patch := `{"metadata":{"finalizers":null}}`
-	if hold {
-		patch = `{"metadata":{"finalizers":["bench.templater.dev/hold"]}}`
-	}
-	for _, name := range names {
-		if _, err := b.in(task.ChildResource()).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-			return fmt.Errorf("finalizer of child %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // Example returns a complete object.
 func (b *Bed) Example(ctx context.Context, resource schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
 	return b.in(resource).Get(ctx, name, metav1.GetOptions{})

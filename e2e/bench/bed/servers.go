@@ -3,6 +3,8 @@ package bed
 import (
 	"context"
 	"errors"
+	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/procstat"
@@ -57,6 +59,33 @@ func (b *Bed) Settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// HoldGarbageCollector stops kube-controller-manager, and returns once it has stopped. ReleaseGarbageCollector resumes it.
+func (b *Bed) HoldGarbageCollector() error {
+	id, err := b.signal(ControllerManager, syscall.SIGSTOP)
+	if err != nil {
+		return err
+	}
+	return procstat.AwaitStopped(id.PID)
+}
+
+// ReleaseGarbageCollector ends HoldGarbageCollector.
+func (b *Bed) ReleaseGarbageCollector() error {
+	_, err := b.signal(ControllerManager, syscall.SIGCONT)
+	return err
+}
+
+// signal sends a signal to a process of the cluster that was started.
+func (b *Bed) signal(name string, s syscall.Signal) (proc.ID, error) {
+	ids, err := proc.Recorded(b.Cluster.RunDir())
+	if err != nil {
+		return proc.ID{}, err
+	}
+	if err := ids[name].Signal(s); err != nil {
+		return proc.ID{}, fmt.Errorf("signal %s: %w", name, err)
+	}
+	return ids[name], nil
 }
 
 // pid is the PID of the process of that name, 0 if it is not visible.

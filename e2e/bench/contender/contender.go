@@ -3,17 +3,14 @@ package contender
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
 	"github.com/templater-dev/templater/e2e/bench/floor"
 	"github.com/templater-dev/templater/e2e/bench/procstat"
 	"github.com/templater-dev/templater/e2e/bench/workload"
-	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // The names of the contenders.
@@ -67,18 +64,10 @@ func (r *running) Hold() error {
 	if err := r.process.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	return poll.For(time.Minute, time.Millisecond, func() error {
-		stopped, err := procstat.Stopped(r.process.PID())
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return nil
-		case err != nil:
-			return poll.Stop(err)
-		case !stopped:
-			return fmt.Errorf("the %s still runs after SIGSTOP", r.process.name)
-		}
-		return nil
-	})
+	if err := procstat.AwaitStopped(r.process.PID()); err != nil {
+		return fmt.Errorf("hold the %s: %w", r.process.name, err)
+	}
+	return nil
 }
 
 func (r *running) Release() error { return r.process.signal(syscall.SIGCONT) }

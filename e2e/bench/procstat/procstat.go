@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // Tick is the unit in which the kernel counts CPU time: USER_HZ, which is 100 on
@@ -54,6 +56,23 @@ func Stopped(pid int) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// AwaitStopped waits until a signal that was sent to the process has stopped it. It returns at once where there is no
+// /proc.
+func AwaitStopped(pid int) error {
+	return poll.For(time.Minute, time.Millisecond, func() error {
+		stopped, err := Stopped(pid)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return nil
+		case err != nil:
+			return poll.Stop(err)
+		case !stopped:
+			return fmt.Errorf("process %d still runs after SIGSTOP", pid)
+		}
+		return nil
+	})
 }
 
 func read(pid int, file string) (string, error) {

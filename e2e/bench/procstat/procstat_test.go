@@ -1,7 +1,6 @@
 package procstat
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 func TestParseCPU(t *testing.T) {
@@ -112,14 +109,7 @@ func TestStopped(t *testing.T) {
 	if err := sleeper.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	err := poll.For(time.Minute, time.Millisecond, func() error {
-		stopped, err := Stopped(pid)
-		if err == nil && !stopped {
-			err = errors.New("it still runs")
-		}
-		return err
-	})
-	if err != nil {
+	if err := AwaitStopped(pid); err != nil {
 		t.Error(err)
 	}
 	_ = sleeper.Process.Kill()

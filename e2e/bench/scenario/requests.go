@@ -58,11 +58,6 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 		{"resyncs", 0, func() error { return b.resyncs(ctx, c, task) }},
 		{"deleted parent", 0, func() error { return b.remove(ctx, task, name) }},
 	} {
-		if step.what == "deleted parent" {
-			if err := b.Bed.HoldChildren(ctx, task, name, true); err != nil {
-				return err
-			}
-		}
 		if err := b.countRequests(ctx, c, report.Figure{
 			Scenario: "requests", Measure: fmt.Sprintf("%s, %d children", step.what, task.Children), Target: report.Exactly(step.want),
 		}, step.do); err != nil {
@@ -76,21 +71,9 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 	return err
 }
 
-// remove deletes a parent, and waits until its children are deleted. Finalizers keep the children until the operator
-// has observed the deletion of the parent: on a busy machine the garbage collector may be faster, and the operator
-// would recreate a child.
+// remove deletes a parent, and waits until its children are deleted.
 func (b *Bench) remove(ctx context.Context, task workload.Task, name string) error {
-	mark, err := b.mark()
-	if err != nil {
-		return err
-	}
-	if err := b.Bed.Delete(ctx, task.Kind, name); err != nil {
-		return err
-	}
-	if _, err := b.silence(ctx, mark, 0); err != nil {
-		return err
-	}
-	if err := b.Bed.HoldChildren(ctx, task, name, false); err != nil {
+	if err := b.removeBeforeChildren(ctx, task, name); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -102,6 +85,23 @@ func (b *Bench) remove(ctx context.Context, task workload.Task, name string) err
 		}
 		return err
 	})
+}
+
+// removeBeforeChildren deletes a parent, and holds the garbage collector until the operator has observed that. On a busy
+// machine, the deletion of a child may arrive first, since another watch reports it: then the operator tries to recreate
+// the child, or to report it in the status of the parent.
+func (b *Bench) removeBeforeChildren(ctx context.Context, task workload.Task, name string) (err error) {
+	if err := b.Bed.AwaitParents(ctx, task.Name, 2); err != nil { // with the first one
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Bed.ReleaseGarbageCollector()) }()
+	if err := b.Bed.HoldGarbageCollector(); err != nil {
+		return err
+	}
+	if err := b.Bed.Delete(ctx, task.Kind, name); err != nil {
+		return err
+	}
+	return b.Bed.AwaitParents(ctx, task.Name, 1)
 }
 
 // countRequests counts the requests caused by do.

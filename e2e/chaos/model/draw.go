@@ -168,6 +168,7 @@ type drawer struct {
 	changed map[string]bool  // TemplateControllers whose children may have earlier policies
 	renamed map[string]bool  // TemplateControllers whose children may have the name of a removed child template
 	purged  map[string]bool  // Round.Purged
+	marked  bool             // the annotations of a child in another namespace were changed, and may not be repaired yet
 }
 
 // quick is the longest pause between two actions of one burst.
@@ -301,13 +302,15 @@ func (d *drawer) ofChild() Action {
 		verbs = verbs[:6]
 	case child.Far: // without its label, seal or annotations, it belongs to no parent once its parent is deleted
 		verbs = []Verb{DeleteChild, HoldChild, EditChild, StripChild, AddToChild}
-		if _, steady := d.steady[child.ID]; steady { // otherwise it may belong to an earlier parent
+		if _, steady := d.steady[child.ID]; steady && !d.world.Controllers[Wide].Frozen() { // otherwise it may belong to an earlier parent, or is not repaired
 			verbs = append(verbs, StripMarks, ForgeMarks)
 		}
 	case child.Shape == Chain: // without its seal, its order is undefined
 		verbs = slices.DeleteFunc(verbs, func(v Verb) bool { return v == UnsealChild })
 	}
-	return Action{Verb: verbs[d.IntN(len(verbs))], Child: child.ID, For: duration(d.Rand, 4*d.slow)}
+	verb := verbs[d.IntN(len(verbs))]
+	d.marked = d.marked || child.Far && (verb == StripMarks || verb == ForgeMarks)
+	return Action{Verb: verb, Child: child.ID, For: duration(d.Rand, 4*d.slow)}
 }
 
 // ofForeign creates an object with the name of a possible child, or deletes it. The strategy Recreate would be blocked

@@ -47,7 +47,7 @@ func (d *drawer) ofController() Action {
 	a.Controller.Absent, a.Controller.Torn = false, false
 	for range min(1+d.IntN(3), len(d.traits)) {
 		trait := d.traits[d.IntN(len(d.traits))]
-		if spares(shape, trait) {
+		if d.spares(shape, trait) {
 			continue
 		}
 		switch trait {
@@ -75,12 +75,17 @@ func (d *drawer) ofController() Action {
 
 // spares reports whether a TemplateController is excluded from a trait. While one is suspended or rejected, deleted
 // parents that wait for it remain; and Chain deletes children only when their parent is deleted, in an order that can
-// be checked.
-func spares(shape string, trait Trait) bool {
+// be checked. The annotations of a child in another namespace must be repaired before its TemplateController becomes
+// inactive.
+func (d *drawer) spares(shape string, trait Trait) bool {
 	switch trait {
 	case Suspend:
 		return shape == Chain || shape == Wide
-	case Select, Purge, Break:
+	case Remove, Replace, AddEntry:
+		return d.marked
+	case Break:
+		return shape == Chain || d.marked
+	case Select, Purge:
 		return shape == Chain
 	case Block:
 		return shape != Chain

@@ -146,6 +146,35 @@ func TestDrawCoversAllFeatures(t *testing.T) {
 }
 
 // A parent that a rejected spec no longer selects keeps its finalizer, so deleting it would block.
+func TestMarksOfFarChildrenAreRepaired(t *testing.T) {
+	changed := 0
+	for seed := range uint64(4) {
+		r, w := rand.New(rand.NewPCG(seed, 0)), NewWorld("hush")
+		for range 25 {
+			active, marked := !w.Controllers[Wide].Frozen(), false
+			round := Draw(r, w, Options{Actions: 7, Longest: time.Second})
+			for _, a := range round.Users["Wide"] {
+				switch a.Verb {
+				case SetController, RemoveController, ReplaceController:
+					active = !a.Controller.Frozen()
+				case StripMarks, ForgeMarks:
+					marked = marked || a.Child.Namespace == Far
+				default:
+				}
+				if marked && (!active || a.Verb == RemoveController || a.Verb == ReplaceController || a.Verb == SkipParent) {
+					t.Errorf("seed %d: %s after a change of the annotations", seed, a)
+				}
+			}
+			if marked {
+				changed++
+			}
+		}
+	}
+	if changed < 5 {
+		t.Errorf("the annotations change in %d rounds, want more", changed)
+	}
+}
+
 func TestRejectedSpecKeepsSelector(t *testing.T) {
 	rejected := 0
 	for seed := range uint64(2000) {

@@ -89,6 +89,9 @@ func (d *drawer) ofDeparture() Action {
 	case 0:
 		return Action{Verb: OrphanParent, ID: id}
 	case 3:
+		if d.marked { // without finalization, the operator has to know whose children it deletes
+			return Action{Verb: DeleteParent, ID: id}
+		}
 		return Action{Verb: SkipParent, ID: id}
 	case 1:
 		return Action{Verb: DeleteParent, ID: id, Hard: true}
