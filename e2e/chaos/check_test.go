@@ -200,11 +200,11 @@ func TestCompareDetectsDifferences(t *testing.T) {
 		}, ""},
 		"the operator is about to collect the child of a missing parent, although a name is given twice": {func(c *checker) {
 			c.farLeftover(map[string]any{"kind": "Secret"}, map[string]any{"kind": "ConfigMap"})
-		}, "wide-chaos-a-p should not be there"},
+		}, "unexpected configmaps chaos-far/wide-chaos-a-p"},
 		"it is about to collect one of a kind that it has created for a parent deleted since": {func(c *checker) {
 			c.farLeftover(map[string]any{"kind": "ConfigMap"})
 			c.change(model.Wide, func(m *model.Controller) { m.Extra = model.NoExtra })
-		}, "wide-chaos-a-p should not be there"},
+		}, "unexpected configmaps chaos-far/wide-chaos-a-p"},
 		"it does not watch the kind of a missing parent's child": {func(c *checker) { c.farLeftover(map[string]any{"kind": "Secret"}) }, ""},
 		"a suspended TemplateController collects nothing": {func(c *checker) {
 			c.farLeftover(map[string]any{"kind": "ConfigMap"})

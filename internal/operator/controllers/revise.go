@@ -53,7 +53,7 @@ type chosen struct {
 func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 	r, current, update := &l.entry.revised, l.tc.Status.CurrentRevision, l.tc.Status.UpdateRevision
 	c := chosen{running: r.newest}
-	if !l.c.standby.Load() && !l.entry.beyond() && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
+	if l.c.revisions != nil && !l.c.standby.Load() && !l.entry.beyond() && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
 		if c, err = l.choose(ctx, current, update); err != nil {
 			return true, err
 		}
@@ -194,7 +194,7 @@ func (r *revised) forgetOthers(ids ...string) {
 func progressing(reason, message string) *metav1.Condition {
 	c := &metav1.Condition{Type: v1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 	switch reason {
-	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound, v1.ReasonRevisionNotStored:
+	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound, v1.ReasonRevisionNotStored, v1.ReasonRevisionsDisabled:
 		c.Status = metav1.ConditionFalse
 	case v1.ReasonApprovalRequired, v1.ReasonRolloutPaused:
 		c.Status = metav1.ConditionUnknown

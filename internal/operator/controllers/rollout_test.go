@@ -485,3 +485,26 @@ func revisionName(t *testing.T, manifest string) string {
 	}
 	return revision.Name("apps", "uid-apps", revision.IDOf(&tc.Spec))
 }
+
+// Without revisions, a change reaches all parents at once, and a rejected spec stops their reconciliation.
+func TestWithoutRevisions(t *testing.T) {
+	c := newCluster(t)
+	c.unrevised, c.tries = true, true
+	c.start()
+	c.KubectlApply(edition(t, "one", staged))
+	for i := range 3 {
+		c.PutWithUID(newApp(withName(fmt.Sprint("p", i)), withChildren(fmt.Sprint("c", i))), types.UID(fmt.Sprint("uid-", i)))
+	}
+	c.Settle()
+	c.KubectlApply(edition(t, "two", staged))
+	c.Settle()
+	condition, current, update := c.progress()
+	if c.editions() != "map[two:3]" || current+update != "" || !strings.HasPrefix(condition, "False RevisionsDisabled: spec.rollout has no effect") || len(c.Revisions) > 0 {
+		t.Errorf("%s, %q, current %q, update %q, requests %q", c.editions(), condition, current, update, c.Revisions)
+	}
+	c.KubectlApply(invalid(t, edition(t, "three", "")))
+	c.Settle()
+	if got, want := c.parentCounts(), "total 3, ready 0, failed 3"; got != want {
+		t.Errorf("rejected: %s, want %s", got, want)
+	}
+}
