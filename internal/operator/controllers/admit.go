@@ -46,7 +46,6 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 		s.current, s.update = id, id
 	case s.update == id && s.current == id:
 		l.forgetTrial()
-		r.forgetOthers()
 		if l.tc.Spec.Rollout != nil {
 			s.progress = progressing(v1.ReasonRolloutComplete, "all parents have the revision of the spec")
 		}
@@ -165,6 +164,7 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 	}
 	if d.Done {
 		s.current = s.update
+		l.c.queue.Add(l.name) // to drop the previous revision
 	}
 	if d.Reason == v1.ReasonApprovalRequired {
 		s.preview = l.preview(ctx)

@@ -76,11 +76,39 @@ func TestCompiledMemoryIsLimitedPerTenant(t *testing.T) {
 	c.KubectlApply(sized("b", "team", 50))
 	c.wantAccepted("one that fits grows", "a b other")
 	c.KubectlApply(sized("a", "team", 60))
-	c.wantAccepted("one grows that does not fit then: the younger ones keep what they have, and one that waits fits", "b c other")
+	c.wantAccepted("one grows that does not fit then: the younger one keeps what it has, and the previous revision still counts", "b other")
 	c.start()
-	c.wantAccepted("what was accepted before the restart stays accepted, though another one is older", "b c other")
+	c.wantAccepted("what was accepted before the restart stays accepted, though another one is older", "b other")
+	c.KubectlApply(sized("a", "team", 20))
+	c.wantAccepted("it shrinks, but another one that waits does not fit beside it", "a b other")
+	c.KubectlApply(sized("a", "team", 60))
+	c.wantAccepted("it grows again", "b other")
 	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "b"})
 	c.wantAccepted("another one is deleted", "a c other")
+}
+
+func TestRevisionsInRolloutCountAsCompiledMemory(t *testing.T) {
+	const paused = "  rollout: {paused: true}\n"
+	c := newCluster(t)
+	c.room = 4 * 100 << 10 // 100 KiB per tenant
+	c.start()
+	c.KubectlApply(sized("a", "team", 32) + paused)
+	c.wantAccepted("the first revision", "a")
+	c.KubectlApply(sized("a", "team", 33) + paused)
+	c.wantAccepted("the second one waits", "a")
+	c.KubectlApply(sized("b", "team", 45))
+	c.wantAccepted("another one does not fit beside both revisions", "a")
+	c.start()
+	c.wantAccepted("after a restart", "a")
+	c.KubectlApply(sized("a", "team", 75) + paused)
+	c.wantAccepted("a third revision does not fit beside the first", "")
+	if got, want := c.Condition("templatecontrollers", "a", "Accepted"), "False InsufficientMemory: "; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; the last accepted revision keeps working") {
+		t.Errorf("a is %q, want %q and that the last accepted revision keeps working", got, want)
+	}
+	c.KubectlApply(sized("a", "team", 33) + paused)
+	c.wantAccepted("the second revision again", "a")
+	c.KubectlApply(sized("a", "team", 33) + "  rollout: {paused: false}\n")
+	c.wantAccepted("its rollout ends, and the other one fits beside it", "a b")
 }
 
 func TestWriteBeyondCompiledMemoryIsRejected(t *testing.T) {

@@ -91,7 +91,7 @@ func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w w
 	if tc.Spec.ClassName != m.checks.class {
 		return work{}
 	}
-	w.rejection = m.memory.Admit(tc, func() int { return store.SizeOf(packed, tc) })
+	w.rejection = m.memory.Admit(tc, func() (int, string) { return store.SizeOf(packed, tc), store.RevisionOf(packed, tc) })
 	now := m.clock.Now()
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -118,7 +118,7 @@ func (m *compiler) admitAll() {
 	for _, o := range packed {
 		if tc, err := store.Decode(o); err == nil && tc.Spec.ClassName == m.checks.class { // on an error, it is synced again
 			m.tenants.Set(tc.Key(), tc.Spec.ServiceAccountRef)
-			demands = append(demands, m.memory.DemandOf(tc, store.SizeOf(o, tc)))
+			demands = append(demands, m.memory.DemandOf(tc, store.SizeOf(o, tc), store.RevisionOf(o, tc)))
 		}
 	}
 	m.memory.Begin(demands)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/operator/controllers/quota"
 	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -23,12 +24,13 @@ type definition struct {
 	id       string // "" if the spec is rejected
 	spec     *v1.TemplateControllerSpec
 	compiled *spec.Compiled
+	bytes    int // spec.Size of spec; 0 for the newest
 }
 
 // revised has the revisions of a TemplateController. Only its sync uses it.
 type revised struct {
 	newest definition             // of the latest spec
-	known  map[string]*definition // the earlier ones that run or have run last, by ID
+	known  map[string]*definition // the earlier ones that run, by ID; at most two after revise
 	// stored is the TemplateRevision of status.updateRevision, once it was read.
 	stored *revisions.Revision
 	// trial is the dry run of newest; nil = none was needed. trialKinds are child kinds that only newest needs. The lock of the registry guards
@@ -59,6 +61,8 @@ func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 		}
 	}
 	l.choice = c
+	r.forgetOthers(c)
+	l.c.memory.Hold(l.name, r.held(c))
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	e := l.entry
@@ -166,7 +170,7 @@ func (l *syncRun) defined(ctx context.Context, id string, live *v1.TemplateContr
 	if rejection != nil || l.c.checks.accounts && spec.CheckAccount(merged) != nil {
 		return nil, nil //nolint:nilnil // see above
 	}
-	known = &definition{id, merged, compiled}
+	known = &definition{id: id, spec: merged, compiled: compiled}
 	r.remember(known)
 	return known, nil
 }
@@ -176,18 +180,30 @@ func (r *revised) remember(d *definition) {
 	if r.known == nil {
 		r.known = map[string]*definition{}
 	}
+	d.bytes = spec.Size(d.spec)
 	r.known[d.id] = d
 }
 
 // forgetOthers drops the compiled revisions that no longer run.
-func (r *revised) forgetOthers(ids ...string) {
+func (r *revised) forgetOthers(c chosen) {
 	kept := map[string]*definition{}
-	for _, id := range ids {
-		if d := r.known[id]; d != nil {
-			kept[id] = d
+	for _, d := range []*definition{&c.running, c.base} {
+		if d != nil && d.id != r.newest.id && r.known[d.id] != nil {
+			kept[d.id] = r.known[d.id]
 		}
 	}
 	r.known = kept
+}
+
+// held returns the memory of the revisions that run besides that of the latest spec.
+func (r *revised) held(c chosen) (held quota.Held) {
+	if d := r.known[c.running.id]; d != nil && d.id != r.newest.id {
+		held.Running = d.bytes
+	}
+	if c.base != nil && c.base.id != c.running.id && c.base.id != r.newest.id {
+		held.Base = c.base.bytes
+	}
+	return held
 }
 
 // progressing returns the Progressing condition.

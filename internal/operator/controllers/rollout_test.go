@@ -179,6 +179,26 @@ func TestRejectedSpecKeepsRevisionAfterRestart(t *testing.T) {
 	}
 }
 
+func TestOnlyRunningRevisionsStayCompiled(t *testing.T) {
+	c := fleet(t, edition(t, "v0", staged), 3)
+	for i := range 5 {
+		c.KubectlApply(edition(t, fmt.Sprint("v", i+1), staged))
+		c.advance(0)
+		c.KubectlApply(invalid(t, edition(t, fmt.Sprint("invalid", i), staged)))
+		c.advance(0)
+		if n := len(c.controllers.tracked["apps"].revised.known); n > 2 {
+			t.Errorf("after %d edits: %d earlier revisions are compiled, want at most 2", 2*i+2, n)
+		}
+	}
+	c.KubectlApply(edition(t, "last", ""))
+	for range 8 {
+		c.advance(0)
+	}
+	if n := len(c.controllers.tracked["apps"].revised.known); n > 0 || c.editions() != "map[last:3]" {
+		t.Errorf("finally: %d earlier revisions are compiled, children %s", n, c.editions())
+	}
+}
+
 func TestHistoryIsLimited(t *testing.T) {
 	c := fleet(t, edition(t, "e0", ""), 1)
 	for i := range 6 {

@@ -195,7 +195,7 @@ func (l *syncRun) take(x examined) {
 	if before := e.revised.newest; before.id != "" {
 		e.revised.remember(&before)
 	}
-	e.revised.newest = definition{"", &own, x.compiled}
+	e.revised.newest = definition{spec: &own, compiled: x.compiled}
 	e.revised.newest.id = l.revisionID()
 	e.generation, e.refused, e.named = l.tc.Generation, l.work.rejection != nil, x.named
 	e.counts.Begin(e.generation)

@@ -17,6 +17,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -36,7 +37,11 @@ const (
 // Memory decides which TemplateControllers are compiled, so that all of them fit in memory, and that at most
 // Most NamespacedTemplateControllers of a namespace run. It uses spec.Size, so that nothing needs to be compiled to find out. An admitted
 // TemplateController is never rejected later in favor of another one, not even after a restart, because the Accepted
-// condition records it. Of the others, the oldest ones that fit are admitted. It is safe for concurrent use.
+// condition records it. Of the others, the oldest ones that fit are admitted.
+//
+// Earlier revisions that still run count, too: see Hold. A spec replaces the revision that runs, so it needs to fit beside all others, but not
+// beside that one. A spec whose revision is compiled already only needs to fit beside other specs, so that a rollout can always be approved,
+// paused, resumed and undone. It is safe for concurrent use.
 type Memory struct {
 	Limit    int // of all specs together, in bytes
 	Most     int // NamespacedTemplateControllers of a namespace
@@ -44,10 +49,10 @@ type Memory struct {
 	admitted func(name string) // called for a TemplateController that was rejected before
 
 	mu      sync.Mutex
-	demands map[string]*Demand // by TemplateController
-	shares  map[string]*usage  // by tenant
-	bytes   int                // of all that are admitted
-	full    bool               // a demand within the limits of its tenant may have been rejected
+	demands map[string]*Demand      // by TemplateController
+	shares  map[string]*tenantUsage // by tenant
+	usage
+	full bool // a demand within the limits of its tenant may have been rejected
 }
 
 // Demand is the memory that a TemplateController needs.
@@ -60,18 +65,38 @@ type Demand struct {
 	accepted     bool // this generation, according to its status
 	bytes        int
 	admitted     bool
+	revision     string // ID of the revision in the spec; "" = unknown
+	compiled     bool   // the revision runs already, according to the status, or to the generation before
+	runs         bool   // a revision runs, according to the status
+	rolling      bool   // a rollout is in progress, according to the status
+	held         Held
 }
 
-// usage has the demands of a tenant.
+// Held is the memory of the compiled revisions of a TemplateController that run besides that of its latest spec, in bytes.
+type Held struct {
+	Running int // of status.updateRevision, which the latest spec replaces once it is admitted
+	Base    int // of status.currentRevision during a rollout
+}
+
+func (h Held) total() int { return h.Running + h.Base }
+
+// usage is the memory in use.
 type usage struct {
-	bytes      int       // of those that are admitted
-	namespaced int       // NamespacedTemplateControllers that are admitted
-	waiting    []*Demand // that are not admitted, oldest first
+	bytes      int // of specs that are admitted
+	held       int // of earlier revisions
+	namespaced int // NamespacedTemplateControllers that are admitted
+}
+
+// tenantUsage has the demands of a tenant.
+type tenantUsage struct {
+	usage
+
+	waiting []*Demand // that are not admitted, oldest first
 }
 
 // NewMemory returns the Memory for a process with that memory limit in bytes; math.MaxInt64 means no limit.
 func NewMemory(limit int64, tenants *queue.Tenants, admitted func(name string)) *Memory {
-	return &Memory{Limit: int(MemoryOf(limit) / share), Most: maxNamespaced, tenants: tenants, admitted: admitted, demands: map[string]*Demand{}, shares: map[string]*usage{}}
+	return &Memory{Limit: int(MemoryOf(limit) / share), Most: maxNamespaced, tenants: tenants, admitted: admitted, demands: map[string]*Demand{}, shares: map[string]*tenantUsage{}}
 }
 
 // MemoryOf returns the memory of a process with that limit, in bytes.
@@ -82,11 +107,13 @@ func MemoryOf(limit int64) int64 {
 	return limit
 }
 
-// DemandOf returns the demand of a TemplateController with that spec.Size.
-func (m *Memory) DemandOf(tc *v1.TemplateController, size int) *Demand {
+// DemandOf returns the demand of a TemplateController with that spec.Size and that revision.
+func (m *Memory) DemandOf(tc *v1.TemplateController, size int, id string) *Demand {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return &Demand{
-		name: tc.Key(), tenant: m.tenants.Name(tc.Key()), namespaced: tc.Namespace != "", uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
+		revision: id, runs: tc.Status.UpdateRevision != "", rolling: tc.Status.CurrentRevision != tc.Status.UpdateRevision,
+		compiled: id != "" && (id == tc.Status.CurrentRevision || id == tc.Status.UpdateRevision),
+		name:     tc.Key(), tenant: m.tenants.Name(tc.Key()), namespaced: tc.Namespace != "", uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
 		accepted: accepted != nil && accepted.Status == metav1.ConditionTrue && accepted.ObservedGeneration == tc.Generation,
 	}
 }
@@ -97,7 +124,7 @@ func (m *Memory) Begin(all []*Demand) {
 	defer m.mu.Unlock()
 	clear(m.demands)
 	clear(m.shares)
-	m.bytes, m.full = 0, false
+	m.usage, m.full = usage{}, false
 	all = slices.SortedFunc(slices.Values(all), before)
 	for _, accepted := range []bool{true, false} {
 		for _, d := range all {
@@ -105,20 +132,24 @@ func (m *Memory) Begin(all []*Demand) {
 				m.add(d)
 			}
 		}
+		if accepted { // the exact size of what runs besides is only known after the first sync, see Hold
+			for _, d := range all {
+				m.hold(d, d.estimate())
+			}
+		}
 	}
 }
 
-// Admit returns why a TemplateController may not be compiled, or nil. size returns its spec.Size, and is called once
-// per generation.
-func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejection {
+// Admit returns why a TemplateController may not be compiled, or nil. measure returns its spec.Size and its revision, and is called once per
+// generation. The revision that it replaces counts until Hold is called.
+func (m *Memory) Admit(tc *v1.TemplateController, measure func() (size int, revision string)) *spec.Rejection {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.demands[tc.Key()]
 	if old := d; d == nil || d.uid != tc.UID || d.generation != tc.Generation {
-		d = m.DemandOf(tc, size())
-		m.remove(old)
-		m.add(d)
-		m.admitWaiting(old)
+		size, id := measure()
+		d = m.DemandOf(tc, size, id)
+		m.replace(old, d)
 	}
 	if d.admitted {
 		return nil
@@ -128,28 +159,98 @@ func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejecti
 
 // Refuse returns why a TemplateController under review would not be compiled, or nil. It does not change any decision.
 func (m *Memory) Refuse(tc *v1.TemplateController) *spec.Rejection {
-	d := &Demand{name: tc.Key(), tenant: queue.TenantOf(tc.Key(), tc.Spec.ServiceAccountRef), namespaced: tc.Namespace != "", bytes: spec.Size(&tc.Spec)}
+	d := m.DemandOf(tc, spec.Size(&tc.Spec), revision.IDOf(&tc.Spec))
+	d.tenant = queue.TenantOf(tc.Key(), tc.Spec.ServiceAccountRef)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now := m.demands[tc.Key()]; now != nil && now.admitted {
+	now := m.demands[tc.Key()]
+	if now == nil {
+		return m.refusal(d)
+	}
+	if now.admitted {
 		m.use(now, -1)
 		defer m.use(now, 1)
 	}
-	return m.refusal(d)
+	held := now.held
+	m.hold(now, Held{})
+	m.hold(d, held)
+	d.compiled = d.compiled || now.admitted && now.revision == d.revision
+	r := m.refusal(d)
+	m.hold(d, Held{})
+	m.hold(now, held)
+	m.dropUnused(d.tenant)
+	return r
+}
+
+// Hold sets the memory of the earlier revisions of a TemplateController that run.
+func (m *Memory) Hold(name string, held Held) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.demands[name]
+	if d == nil || d.held == held {
+		return
+	}
+	before := d.held
+	m.hold(d, held)
+	if held.total() < before.total() || held.Base < before.Base {
+		m.admitWaiting(d.tenant)
+	}
 }
 
 // ForgetController frees the memory of a deleted TemplateController for those that wait.
 func (m *Memory) ForgetController(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	d := m.demands[name]
-	m.remove(d)
-	m.admitWaiting(d)
+	if d := m.demands[name]; d != nil {
+		m.remove(d)
+		m.admitWaiting(d.tenant)
+	}
 }
 
 // before orders demands.
 func before(a, b *Demand) int {
 	return cmp.Or(a.created.Compare(b.created), strings.Compare(a.name, b.name))
+}
+
+// replace adds the demand of the latest generation of a TemplateController, and removes that of the generation before, old; nil = there was
+// none. The caller holds the lock.
+func (m *Memory) replace(old, d *Demand) {
+	if old == nil {
+		m.add(d)
+		return
+	}
+	held := Held{}
+	if old.uid == d.uid {
+		held = old.held
+		d.compiled = d.compiled || old.admitted && old.revision == d.revision && d.revision != ""
+	}
+	m.remove(old)
+	m.hold(d, held)
+	m.add(d)
+	if old.uid == d.uid && old.admitted && old.revision != d.revision { // it may run until the next call of Hold
+		held = Held{Running: old.bytes, Base: held.total()}
+	}
+	m.hold(d, held)
+	m.admitWaiting(old.tenant)
+}
+
+// estimate returns what a TemplateController holds, as far as its status shows. It assumes that its revisions have the same size.
+func (d *Demand) estimate() (held Held) {
+	if d.runs && !d.accepted {
+		held.Running = d.bytes
+	}
+	if d.rolling {
+		held.Base = d.bytes
+	}
+	return held
+}
+
+// hold changes what a TemplateController holds. The caller holds the lock.
+func (m *Memory) hold(d *Demand, held Held) {
+	more := held.total() - d.held.total()
+	d.held = held
+	m.held += more
+	m.of(d.tenant).held += more
 }
 
 // add admits a demand, or lets it wait. The caller holds the lock.
@@ -170,23 +271,25 @@ func (m *Memory) remove(d *Demand) {
 	}
 	delete(m.demands, d.name)
 	of := m.of(d.tenant)
+	m.hold(d, Held{})
 	if d.admitted {
 		m.use(d, -1)
 	} else if at, waits := slices.BinarySearchFunc(of.waiting, d, before); waits {
 		of.waiting = slices.Delete(of.waiting, at, at+1)
 	}
-	if of.namespaced == 0 && of.bytes == 0 && len(of.waiting) == 0 {
-		delete(m.shares, d.tenant)
+	m.dropUnused(d.tenant)
+}
+
+// dropUnused drops the usage of a tenant without demands. The caller holds the lock.
+func (m *Memory) dropUnused(tenant string) {
+	if of := m.of(tenant); of.usage == (usage{}) && len(of.waiting) == 0 {
+		delete(m.shares, tenant)
 	}
 }
 
-// admitWaiting admits TemplateControllers that were rejected before and fit now, because a demand was removed; nil is
-// ignored. The caller holds the lock.
-func (m *Memory) admitWaiting(freed *Demand) {
-	if freed == nil || !freed.admitted {
-		return
-	}
-	tenants := []string{freed.tenant}
+// admitWaiting admits TemplateControllers that were rejected before and fit now, because a tenant uses less. The caller holds the lock.
+func (m *Memory) admitWaiting(tenant string) {
+	tenants := []string{tenant}
 	if m.full { // tenants wait for each other
 		tenants, m.full = slices.Collect(maps.Keys(m.shares)), false
 	}
@@ -231,10 +334,10 @@ func (m *Memory) use(d *Demand, by int) {
 }
 
 // of returns the usage of a tenant. The caller holds the lock.
-func (m *Memory) of(tenant string) *usage {
+func (m *Memory) of(tenant string) *tenantUsage {
 	of := m.shares[tenant]
 	if of == nil {
-		of = &usage{}
+		of = &tenantUsage{}
 		m.shares[tenant] = of
 	}
 	return of
@@ -254,14 +357,19 @@ const (
 func (m *Memory) exceeded(d *Demand) limit {
 	of := usage{}
 	if in := m.shares[d.tenant]; in != nil {
-		of = *in
+		of = in.usage
+	}
+	all := m.usage
+	of.held, all.held = of.held-d.held.Running, all.held-d.held.Running
+	if d.compiled {
+		of.held, all.held = 0, 0
 	}
 	switch {
 	case d.namespaced && of.namespaced >= m.Most:
 		return number
-	case of.bytes+d.bytes > m.Limit/tenantShare:
+	case of.bytes+of.held+d.bytes > m.Limit/tenantShare:
 		return tenantMemory
-	case m.bytes+d.bytes > m.Limit:
+	case all.bytes+all.held+d.bytes > m.Limit:
 		return allMemory
 	}
 	return noLimit

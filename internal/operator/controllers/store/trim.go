@@ -8,11 +8,12 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/revision"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 const (
-	// MaxCached is the maximum size of a cached spec in bytes. Of a larger spec, the cache keeps the outline and the size.
+	// MaxCached is the maximum size of a cached spec in bytes. Of a larger spec, the cache keeps the outline, the size and the ID of its revision.
 	MaxCached = 8 << 10
 	// maxFinalizers is the maximum size of cached finalizers in bytes. Of more, the cache only keeps templater's own.
 	maxFinalizers = 1 << 10
@@ -78,6 +79,7 @@ func (t *trimmer) spec() {
 	if t.kept != nil && t.kept.Int("size") > 0 {
 		t.member("spec", t.kept.JSON("spec"))
 		t.member("size", t.kept.JSON("size"))
+		t.member("revision", t.kept.JSON("revision"))
 		return
 	}
 	tc, err := Decode(t.from)
@@ -92,6 +94,7 @@ func (t *trimmer) spec() {
 	}
 	t.member("spec", string(outline))
 	t.member("size", strconv.Itoa(spec.Size(&tc.Spec)))
+	t.member("revision", strconv.Quote(revision.IDOf(&tc.Spec)))
 }
 
 // SizeOf returns spec.Size of the whole spec of a cached TemplateController.
@@ -100,6 +103,14 @@ func SizeOf(packed *object.Object, tc *v1.TemplateController) int {
 		return int(size)
 	}
 	return spec.Size(&tc.Spec)
+}
+
+// RevisionOf returns revision.IDOf the whole spec of a cached TemplateController.
+func RevisionOf(packed *object.Object, tc *v1.TemplateController) string {
+	if packed.Int("size") > 0 {
+		return packed.Text("revision")
+	}
+	return revision.IDOf(&tc.Spec)
 }
 
 // Decode decodes a TemplateController.
