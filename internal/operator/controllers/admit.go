@@ -35,7 +35,6 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 	id := r.newest.id
 	switch {
 	case l.c.revisions == nil:
-		r.forgetOthers()
 		if s = (rolloutStatus{}); l.tc.Spec.Rollout != nil {
 			s.progress = progressing(v1.ReasonRevisionsDisabled, "spec.rollout has no effect, because templater runs without --revisions: a change reaches all parents at once")
 		}

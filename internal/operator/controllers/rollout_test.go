@@ -511,6 +511,7 @@ func TestWithoutRevisions(t *testing.T) {
 	c := newCluster(t)
 	c.unrevised, c.tries = true, true
 	c.start()
+	c.Revisions = nil // of the first start
 	c.KubectlApply(edition(t, "one", staged))
 	for i := range 3 {
 		c.PutWithUID(newApp(withName(fmt.Sprint("p", i)), withChildren(fmt.Sprint("c", i))), types.UID(fmt.Sprint("uid-", i)))
