@@ -96,7 +96,7 @@ func prepareInstall(t *testing.T) *installation {
 	}
 	i := &installation{scope: sampleScope(t), folder: t.TempDir()}
 	classes.Store(t.Name(), "") // the class on the page
-	if err := env.run(t.Context(), "", "delete", "crd", "templatecontrollers.templater.dev", "namespacedtemplatecontrollers.templater.dev", "--ignore-not-found"); err != nil {
+	if err := env.run(t.Context(), "", "delete", "crd", "templatecontrollers.templater.dev", "namespacedtemplatecontrollers.templater.dev", "templaterevisions.templater.dev", "--ignore-not-found"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

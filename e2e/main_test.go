@@ -190,7 +190,7 @@ func (e *environment) install(ctx context.Context) error {
 	}
 	// Before the API server has processed a CRD, its conditions are null, which is an error for kubectl wait.
 	err := poll.For(time.Minute, 100*time.Millisecond, func() error {
-		return e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev", "crd/namespacedtemplatecontrollers.templater.dev")
+		return e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev", "crd/namespacedtemplatecontrollers.templater.dev", "crd/templaterevisions.templater.dev")
 	})
 	if err != nil {
 		return err

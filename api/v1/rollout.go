@@ -171,8 +171,7 @@ type RolloutState struct {
 	// When the last step started. Absent before the first step.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// How many parents of the last step were not ready when it started. Absent
-	// means 0.
+	// How many parents were not ready when they got this revision. Absent means 0.
 	// +optional
 	NotReady int64 `json:"notReady,omitempty"`
 	// Whether the rollout is halted, until spec.rollout.retry differs from retry.

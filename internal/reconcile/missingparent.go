@@ -144,6 +144,11 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 		}
 	}
 	m.parent, m.deletions.live = parent, true
+	of := m.For(parent)
+	if of == nil { // its revision does not run
+		return Result{Retry: problem.RetrySlow}
+	}
+	m.Controller = of
 	result := m.pruneUnmatched(ctx, own)
 	switch {
 	case result != Result{}:

@@ -54,7 +54,7 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 		err = l.consider(ctx, &s)
 	}
 	if err != nil { // what runs is not affected
-		l.unstored = err
+		l.unstored, r.stored = err, nil // it is read again
 		s = rolloutStatus{current: l.assembly.rolled.current, update: l.assembly.rolled.update, preview: l.tc.Status.Preview}
 		s.progress = progressing(v1.ReasonRevisionNotStored, "cannot read or write the TemplateRevisions of this TemplateController, will retry: "+problem.PublicReason(err)+"; check that the CustomResourceDefinitions and the ClusterRole of templater are those of its version")
 	}
@@ -91,7 +91,10 @@ func (l *syncRun) store(ctx context.Context, number int64, state *v1.RolloutStat
 	if number == 1 {
 		return nil
 	}
-	return l.c.revisions.Prune(ctx, l.tc, spec.HistoryLimit(&l.tc.Spec), next.ID, l.tc.Status.CurrentRevision)
+	if err := l.c.revisions.Prune(ctx, l.tc, spec.HistoryLimit(&l.tc.Spec), next.ID, l.tc.Status.CurrentRevision); err != nil { // the next revision tries again
+		klog.FromContext(ctx).Info("cannot delete old revisions", "controller", l.name, "reason", problem.PublicReason(err))
+	}
+	return nil
 }
 
 // consider admits the revision of the latest spec once its preflight has passed.
@@ -107,7 +110,7 @@ func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
 	if r.stored != nil {
 		number = r.stored.Number + 1
 	}
-	if rollout == nil || r.newest.id == s.current || l.choice.lost && s.current == s.update { // there is nothing to keep apart
+	if rollout == nil || r.newest.id == s.current { // there is nothing to keep apart
 		if err := l.store(ctx, number, nil); err != nil {
 			return err
 		}
@@ -134,19 +137,27 @@ func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
 func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 	r, rollout := &l.entry.revised, l.tc.Spec.Rollout
 	switch {
-	case rollout == nil, r.stored == nil, r.stored.Rollout == nil:
+	case rollout == nil:
 		s.current = s.update
 		l.again = true
 		return nil
-	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Selected.All:
-		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist or was changed: parents that have it are left as they are; change spec.rollout.retry to continue the rollout")
+	case r.stored == nil, r.stored.Rollout == nil:
+		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.updateRevision does not exist or was changed, so it is unknown which parents have it, and all parents are left unchanged; remove spec.rollout to update all of them")
 		return nil
-	case l.next.SyncingParents():
-		s.progress = progressing(v1.ReasonRollingOut, "waiting for the list of parents")
+	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Selected.All:
+		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist, was changed, or does not compile with the rest of the spec: parents that have it are left unchanged; change spec.rollout.retry to continue the rollout")
+		return nil
+	case l.unknownParents():
+		s.preview, s.progress = l.tc.Status.Preview, progressing(v1.ReasonRollingOut, "waiting for the list of parents")
 		return nil
 	}
+	parents, counted := l.parentsOf()
+	if !counted {
+		s.preview, s.progress = l.tc.Status.Preview, progressing(v1.ReasonRollingOut, "waiting until all parents are reconciled")
+		return nil // the counts enqueue it
+	}
 	d, err := revision.Next(revision.Progress{
-		ID: r.newest.id, Spec: *rollout, State: *r.stored.Rollout, Parents: l.parentsOf(), Now: l.c.clock.Now(), ReadySince: r.readySince,
+		ID: r.newest.id, Spec: *rollout, State: *r.stored.Rollout, Parents: parents, Now: l.c.clock.Now(), ReadySince: r.readySince,
 	})
 	if err != nil {
 		return err
@@ -175,25 +186,36 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 	return nil
 }
 
-// parentsOf returns the parents that a rollout counts.
-func (l *syncRun) parentsOf() []revision.Parent {
-	var all []revision.Parent
+// unknownParents reports whether no list of parents is complete, or one is in progress.
+func (l *syncRun) unknownParents() bool {
+	listed := false
+	for _, cache := range l.next.Parents {
+		listed = listed || cache.Synced()
+	}
+	return !listed || l.next.SyncingParents()
+}
+
+// parentsOf returns the parents that a rollout counts. known is false if some were not reconciled yet.
+func (l *syncRun) parentsOf() (counted []revision.Parent, known bool) {
 	l.next.EachParent(func(o *object.Object) {
 		if !o.Deleting() {
-			all = append(all, revision.Parent{Name: o.Key(), UID: o.UID(), Labels: o})
+			counted = append(counted, revision.Parent{Name: o.Key(), UID: o.UID(), Labels: o})
 		}
 	})
+	all := counted
+	counted, known = counted[:0], true
 	l.c.mu.RLock()
 	defer l.c.mu.RUnlock()
-	e, counted := l.entry, all[:0]
+	e := l.entry
 	for _, p := range all {
-		t := e.counts.ByParent[p.Name]
+		t, reconciled := e.counts.ByParent[p.Name]
+		known = known && reconciled
 		p.Updated, p.Ready, p.Failed = t.Generation == e.generation && !t.Outdated, t.Ready, t.Failed
 		if !t.Suspended {
 			counted = append(counted, p)
 		}
 	}
-	return counted
+	return counted, known
 }
 
 // dropRevisions deletes the revisions of a deleted TemplateController.

@@ -45,7 +45,7 @@ func (f *finalizer) seekStrays(ctx context.Context, tc *v1.TemplateController, e
 // noneHolds reports whether it is known that no parent has the finalizer of a controller that no longer needs it.
 func (f *finalizer) noneHolds(ctx context.Context, e *tracked, next *controller.Controller) (bool, error) {
 	switch {
-	case !next.MayHold, next.NeedsFinalizer, next.TeardownOnly, next.Unknown, next.Spec.Suspend:
+	case !next.MayHold, next.NeedsFinalizer, next.Rollout != nil && next.Rollout.Base != nil && next.Rollout.Base.NeedsFinalizer, next.TeardownOnly, next.Unknown, next.Spec.Suspend:
 		return false, nil
 	}
 	f.mu.RLock()

@@ -3,6 +3,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -78,6 +79,11 @@ func (t *trials) run(ctx context.Context, f func(context.Context)) {
 			case <-ctx.Done():
 			}
 		}()
+		defer func() {
+			if v := recover(); v != nil {
+				klog.FromContext(ctx).Error(nil, "panic in a dry run", "stack", string(debug.Stack()))
+			}
+		}()
 		f(ctx)
 	})
 }
@@ -98,7 +104,7 @@ func (l *syncRun) preflight(ctx context.Context, s *rolloutStatus) (passed bool)
 	switch {
 	case l.c.trials.planner == nil:
 		return true
-	case l.next.SyncingParents():
+	case l.unknownParents():
 		s.progress = progressing(v1.ReasonPreflightRunning, "waiting for the list of parents")
 		return false
 	case len(parents) == 0:
@@ -108,7 +114,7 @@ func (l *syncRun) preflight(ctx context.Context, s *rolloutStatus) (passed bool)
 	t := l.trial()
 	verdict, left := t.verdict, t.retryAt.Sub(l.c.clock.Now())
 	refused := verdict != nil && len(verdict.Refused) > 0 && policy == v1.PreflightEnforce
-	repeat := verdict != nil && (refused || t.inconclusive())
+	repeat := verdict != nil && policy == v1.PreflightEnforce && (refused || t.inconclusive())
 	begin := !t.running && (verdict == nil || repeat && left <= 0)
 	t.running = t.running || begin
 	waits := !t.running && repeat
@@ -238,7 +244,7 @@ func (l *syncRun) sample(n int) []types.NamespacedName {
 	}
 	var all []sampled
 	l.next.EachParent(func(o *object.Object) {
-		if of := l.next.For(o); !o.Deleting() && of != nil {
+		if !o.Deleting() {
 			all = append(all, sampled{name: o.Key()})
 		}
 	})

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -24,13 +25,17 @@ type definition struct {
 	id       string // "" if the spec is rejected
 	spec     *v1.TemplateControllerSpec
 	compiled *spec.Compiled
-	bytes    int // spec.Size of spec; 0 for the newest
+	// live is the live part of a rejected spec, of which spec is only an outline; nil if spec is complete, or the live part is too large to keep.
+	live  *v1.TemplateControllerSpec
+	bytes int // spec.Size of spec; 0 for the newest
 }
 
 // revised has the revisions of a TemplateController. Only its sync uses it.
 type revised struct {
-	newest definition             // of the latest spec
-	known  map[string]*definition // the earlier ones that run, by ID; at most two after revise
+	newest definition // of the latest spec
+	// outlined is true if newest.spec is only an outline.
+	outlined bool
+	known    map[string]*definition // the earlier ones that run, by ID; at most two after revise
 	// stored is the TemplateRevision of status.updateRevision, once it was read.
 	stored *revisions.Revision
 	// trial is the dry run of newest; nil = none was needed. trialKinds are child kinds that only newest needs. The lock of the registry guards
@@ -77,10 +82,31 @@ func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
+// mostLive is the maximum size of the live part of a rejected spec as JSON, in bytes.
+const mostLive = 64 << 10
+
+// live returns the live part of the latest spec, unless there are no revisions, or it is too large.
+func (l *syncRun) live() *v1.TemplateControllerSpec {
+	if l.c.revisions == nil {
+		return nil
+	}
+	live := revision.Live(&l.tc.Spec)
+	if text, err := json.Marshal(live); err != nil || len(text) > mostLive {
+		return nil
+	}
+	return live
+}
+
 // choose is revise while some parents have an earlier revision.
 func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, error) {
 	r := &l.entry.revised
 	live, c := r.newest.spec, chosen{running: r.newest}
+	if r.outlined {
+		if live = r.newest.live; live == nil { // nothing may run with only a part of the spec
+			c.lost = true
+			return c, nil
+		}
+	}
 	ran, err := l.defined(ctx, update, live)
 	switch {
 	case err != nil:

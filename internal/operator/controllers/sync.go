@@ -131,7 +131,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	switch {
 	case !l.work.check, compiled != nil:
 		l.tc.Spec = *known
-	case l.work.rejection == nil:
+	case l.work.rejection == nil || l.c.revisions != nil: // with revisions, the live part of a rejected spec is needed
 		read, err := l.c.Whole(ctx, l.packed, l.tc)
 		if err != nil {
 			return true, err
@@ -155,6 +155,8 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 // examined is the result of the compile step.
 type examined struct {
 	compiled *spec.Compiled
+	live     *v1.TemplateControllerSpec // see definition
+	outlined bool                       // the spec is only an outline
 	named    []schema.GroupVersionKind
 	verdict
 }
@@ -170,6 +172,7 @@ func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x exami
 		return examined{}, err
 	}
 	if x.rejection != nil && !x.compiles {
+		x.live, x.outlined = l.live(), true
 		l.tc.Spec = *spec.Outline(&l.tc.Spec)
 		x.compiled = spec.Uncompiled(l.name, &l.tc.Spec)
 	}
@@ -195,7 +198,8 @@ func (l *syncRun) take(x examined) {
 	if before := e.revised.newest; before.id != "" {
 		e.revised.remember(&before)
 	}
-	e.revised.newest = definition{spec: &own, compiled: x.compiled}
+	e.revised.newest = definition{spec: &own, compiled: x.compiled, live: x.live}
+	e.revised.outlined = x.outlined
 	e.revised.newest.id = l.revisionID()
 	e.generation, e.refused, e.named = l.tc.Generation, l.work.rejection != nil, x.named
 	e.counts.Begin(e.generation)

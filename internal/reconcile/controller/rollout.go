@@ -20,17 +20,19 @@ type Rollout struct {
 }
 
 // For returns the controller with the revision of a parent, or nil if the parent must be left as it is. A parent that is being deleted always
-// has a controller.
+// has a controller: if its revision does not run, it is cleaned up with that of the parents that are not updated yet.
 func (c *Controller) For(parent *object.Object) *Controller {
 	r := c.Rollout
 	switch {
 	case r == nil, r.Selected.Has(parent.UID(), parent):
 		return c
 	case slices.ContainsFunc(r.Superseded, func(a revision.Selection) bool { return a.Has(parent.UID(), parent) }), r.Base == nil:
-		if parent.Deleting() {
+		switch {
+		case !parent.Deleting():
+			return nil
+		case r.Base == nil:
 			return c
 		}
-		return nil
 	}
 	return r.Base
 }

@@ -77,7 +77,7 @@ func Next(p Progress) (Decision, error) {
 	}
 	d := Decision{State: p.State}
 	switch {
-	case p.State.Halted && p.State.Retry == p.Spec.Retry:
+	case p.State.Halted && (p.State.Retry == p.Spec.Retry || p.Spec.Paused):
 		d.Reason, d.Message = v1.ReasonRolloutHalted, p.State.Message
 		return d, nil
 	case p.State.Halted:
@@ -132,6 +132,7 @@ var allCanaries = intstr.FromString("canaries")
 // begin starts a step: its parents are admitted. No parent is ever excluded again.
 func (r *rollout) begin(d *Decision, step int32) {
 	d.Changed, d.State.Step, d.Reason = true, min(step, int32(len(r.steps))), v1.ReasonRollingOut //nolint:gosec // at most 21
+	before := r.admitted
 	d.State.Started = &metav1.Time{Time: r.Now.Truncate(time.Second)}
 	if int(d.State.Step) == len(r.steps) {
 		d.State.Selected.All = true
@@ -140,9 +141,8 @@ func (r *rollout) begin(d *Decision, step int32) {
 		d.State.Selected.Threshold = formatThreshold(last)
 		r.admitted.threshold, r.admitted.any = last, true
 	}
-	d.State.NotReady = 0
 	for _, p := range r.order {
-		if r.admitted.Has(p.UID, p.Labels) && !p.Ready {
+		if r.admitted.Has(p.UID, p.Labels) && !before.Has(p.UID, p.Labels) && !p.Ready {
 			d.State.NotReady++
 		}
 	}

@@ -86,6 +86,9 @@ func (c *Counts) Set(parent types.NamespacedName, now *ParentSummary) bool {
 	if now != nil && now.Unobserved {
 		kept := *now
 		kept.Children, kept.ChildrenReady = before.Children, before.ChildrenReady
+		if now.Outdated { // it is left as it is
+			kept.Ready, kept.Failed, kept.Reason = before.Ready, before.Failed, before.Reason
+		}
 		now = &kept
 	}
 	if now == nil || now.Contested == "" && now.Rival == "" {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -145,7 +146,7 @@ func (s *Store) list(ctx context.Context, selector string) (all []stored, err er
 
 func (s *Store) delete(ctx context.Context, all []stored) error {
 	for _, r := range all {
-		if err := s.Cluster.Delete(ctx, at(r.name), request.Deletion{UID: r.uid}); err != nil && !apierrors.IsConflict(err) {
+		if err := s.Cluster.Delete(ctx, at(r.name), request.Deletion{UID: r.uid, Propagation: metav1.DeletePropagationBackground}); err != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete TemplateRevision %s: %w", r.name, err)
 		}
 	}
@@ -197,7 +198,7 @@ func (s *Store) Sweep(ctx context.Context, exists func(types.UID) bool) error {
 		}
 		whole, err := revision.Read(o)
 		if err != nil {
-			return err
+			continue // it was not written by templater
 		}
 		if err := s.Drop(ctx, v1.Key(whole.Controller.Namespace, whole.Controller.Name), r.owner); err != nil {
 			return err
