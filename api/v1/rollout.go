@@ -130,6 +130,7 @@ type TemplateRevision struct {
 
 	// The progress of the rollout of this revision. Absent if there was none.
 	// +optional
+	// +structType=atomic
 	Rollout *RolloutState `json:"rollout,omitempty"`
 
 	// Proves that templater wrote this object.

@@ -12,8 +12,11 @@ import (
 
 // Field ownership, as recorded in managedFields. Sets of fields have the format of FieldsV1.
 
-// Lists maps the names of lists with listType=map to the key of their items. All other lists are atomic.
+// Lists maps the names of lists with listType=map to the key of their items. All other lists are atomic. The key of maps with
+// structType=atomic is atomicMap.
 type Lists map[string]string
+
+const atomicMap = "."
 
 // Usual are the Lists of objects whose conditions are merged by type.
 var Usual = Lists{"ownerReferences": "uid", "conditions": "type"}
@@ -30,6 +33,9 @@ func (l Lists) FieldsOf(content map[string]any) map[string]any {
 func (l Lists) fieldsBelow(name string, value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:
+		if l[name] == atomicMap {
+			break
+		}
 		return l.FieldsOf(value)
 	case []any:
 		out := map[string]any{}
@@ -217,7 +223,7 @@ func (l Lists) join(into, content map[string]any) {
 		switch value := value.(type) {
 		case map[string]any:
 			there, ok := into[name].(map[string]any)
-			if !ok {
+			if !ok || l[name] == atomicMap {
 				there = map[string]any{}
 				into[name] = there
 			}

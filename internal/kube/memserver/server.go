@@ -143,7 +143,11 @@ func (s *Server) Apply(_ context.Context, at request.Location, body []byte, mana
 	if kind.Status != nil {
 		delete(content, "status")
 	}
-	after := listsOf(kind).Applied(there, content, manager, "")
+	lists := listsOf(kind)
+	if at.Resource.Resource == "templaterevisions" {
+		lists = ofRevisions
+	}
+	after := lists.Applied(there, content, manager, "")
 	if s.Admit != nil {
 		s.Admit(after, manager)
 	}
@@ -182,6 +186,9 @@ func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte
 	}
 	return pack(s.Store(at, lists.Applied(there, status, manager, "status"))), nil
 }
+
+// ofRevisions are the Lists of TemplateRevisions.
+var ofRevisions = Lists{"ownerReferences": Usual["ownerReferences"], "rollout": atomicMap}
 
 // atomic are the Lists of kinds whose conditions are atomic.
 var atomic = Lists{"ownerReferences": Usual["ownerReferences"]}

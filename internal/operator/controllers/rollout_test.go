@@ -229,6 +229,25 @@ func TestHistoryIsLimited(t *testing.T) {
 	}
 }
 
+// The TemplateRevision of an earlier revision has the state of its own rollout.
+func TestEarlierRevisionIsRolledOutAgain(t *testing.T) {
+	c := fleet(t, edition(t, "one", staged), 4)
+	for _, next := range []string{"two", "three", "two", "one"} {
+		c.KubectlApply(edition(t, next, staged))
+		for range 8 {
+			c.advance(0)
+		}
+		c.start()
+		for range 40 {
+			c.advance(10 * time.Minute)
+		}
+		condition, _, _ := c.progress()
+		if got, want := c.editions(), "map["+next+":4]"; got != want || !strings.HasPrefix(condition, "True RolloutComplete: ") {
+			t.Errorf("%s, want %s; %s", got, want, condition)
+		}
+	}
+}
+
 func TestForgedRevisionIsNotUsed(t *testing.T) {
 	c := fleet(t, edition(t, "one", staged), 4)
 	c.KubectlApply(edition(t, "two", staged))
