@@ -180,6 +180,7 @@ func TestLogsAreNotRetriedWhileSuspendedOrRejected(t *testing.T) {
 				t.Errorf("before it is %s, it does not run", what)
 			}
 			c.KubectlApply(with(t, row.manifest, row.edit...))
+			c.loseRevisions()
 			c.Run()
 			if c.controllers.runs("apps") {
 				t.Errorf("while it is %s, it runs", what)

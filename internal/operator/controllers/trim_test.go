@@ -140,10 +140,10 @@ func TestRejectedForMemoryIsReadWhenMemoryIsFree(t *testing.T) {
 		t.Fatal("there is no child")
 	}
 	c.KubectlApply(large("b", 70))
-	wantRequests(t, "it grows beyond what is left", c.Settle())
+	wantRequests(t, "it grows beyond what is left", c.Settle(), "get templatecontrollers b")
 	c.wantAccepted("b has no room", "a")
 	c.start()
-	wantRequests(t, "a restart", c.Settle(), "get templatecontrollers a")
+	wantRequests(t, "a restart", c.Settle(), "get templatecontrollers a", "get templatecontrollers b")
 	c.wantAccepted("b has no room after a restart", "a")
 
 	compiled := c.compilations()
