@@ -240,7 +240,9 @@ children: [{name: none, template: "{{ fail \"never\" }}"}]
 				t.Fatalf("a right is missing: %s", e)
 			}
 		}
-		if left := append(unused(events, everywhere), unused(events, inside)...); len(left) > 0 {
+		left := append(unused(events, everywhere), unused(events, inside)...)
+		left = slices.DeleteFunc(left, func(right string) bool { return right == "get templaterevisions" }) // only after a restart during a rollout
+		if len(left) > 0 {
 			return fmt.Errorf("unused permissions: %q", left)
 		}
 		return nil
