@@ -251,10 +251,11 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 	}
 }
 
-// beyond reports whether the TemplateController does not run because its namespace has too many. Its parents do not
-// report that: there may be any number of them. One that is being deleted still needs its watches for the cleanup.
-func (a *assembly) beyond() bool {
-	return a.rejection != nil && a.rejection.Reason == v1.ReasonTooManyTemplateControllers
+// tooMany reports whether a TemplateController does not run because its namespace has too many. No earlier revision of it
+// runs either. Its parents do not report that: there may be any number of them. One that is being deleted still needs its
+// watches for the cleanup.
+func tooMany(r *spec.Rejection) bool {
+	return r != nil && r.Reason == v1.ReasonTooManyTemplateControllers
 }
 
 // refuse removes all watches, because the needed number of watches exceeds the limit of the tenant, most.

@@ -21,8 +21,6 @@ import (
 )
 
 const (
-	// sampledParents is the number of parents that a preflight reconciles.
-	sampledParents = 3
 	// previewedParents is the maximum number of parents that a preview reconciles.
 	previewedParents = 500
 	// dryRunners is the number of TemplateControllers whose dry runs run concurrently.
@@ -100,7 +98,7 @@ func (l *syncRun) preflight(ctx context.Context, s *rolloutStatus) (passed bool)
 	if r := l.tc.Spec.Rollout; r != nil {
 		policy = cmp.Or(r.Preflight, policy)
 	}
-	parents := l.sample(sampledParents)
+	parents := l.sample(preflight.MostParents)
 	switch {
 	case l.c.trials.planner == nil:
 		return true

@@ -22,7 +22,7 @@ import (
 
 // definition is a compiled revision, with the live part of a spec.
 type definition struct {
-	id       string // "" if the spec is rejected
+	id       string // "" if the spec is rejected, or there are no revisions
 	spec     *v1.TemplateControllerSpec
 	compiled *spec.Compiled
 	// live is the live part of a rejected spec, of which spec is only an outline; nil if spec is complete, or the live part is too large to keep.
@@ -60,7 +60,7 @@ type chosen struct {
 func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 	r, current, update := &l.entry.revised, l.tc.Status.CurrentRevision, l.tc.Status.UpdateRevision
 	c := chosen{running: r.newest}
-	if l.c.revisions != nil && !l.c.standby.Load() && !l.entry.beyond() && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
+	if l.c.revisions != nil && !l.c.standby.Load() && !tooMany(l.entry.rejection) && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
 		if c, err = l.choose(ctx, current, update); err != nil {
 			return true, err
 		}
@@ -242,9 +242,4 @@ func progressing(reason, message string) *metav1.Condition {
 		c.Status = metav1.ConditionUnknown
 	}
 	return c
-}
-
-// beyond reports whether the TemplateController does not run because its namespace has too many: no earlier revision may run either.
-func (e *tracked) beyond() bool {
-	return e.rejection != nil && e.rejection.Reason == v1.ReasonTooManyTemplateControllers
 }

@@ -209,10 +209,10 @@ func (l *syncRun) take(x examined) {
 	e.dropUnrecorded()
 }
 
-// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected.
+// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected, or there are no revisions.
 func (l *syncRun) revisionID() string {
 	switch e := l.entry; {
-	case e.rejection != nil:
+	case e.rejection != nil, l.c.revisions == nil:
 		return ""
 	case !l.work.fresh && e.revised.newest.id != "":
 		return e.revised.newest.id
@@ -246,7 +246,7 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 	if l.assembly.lost {
 		l.c.forgetParents(ctx, l.name, l.entry)
 	}
-	if l.tc.DeletionTimestamp == nil && l.assembly.beyond() {
+	if l.tc.DeletionTimestamp == nil && tooMany(l.assembly.rejection) {
 		l.assembly.unwatch()
 		l.c.watchShares.ForgetController(l.name)
 	} else {

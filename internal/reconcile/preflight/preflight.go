@@ -40,12 +40,12 @@ func New(o Options) *Planner {
 type Candidate struct {
 	New     *controller.Controller
 	Current *controller.Controller // the running revision; nil if there is none
-	// Parents are the parents to reconcile; only the first three count.
+	// Parents are the parents to reconcile; only the first MostParents count.
 	Parents []types.NamespacedName
 }
 
-// mostParents is the maximum number of parents of a preflight.
-const mostParents = 3
+// MostParents is the maximum number of parents of a preflight.
+const MostParents = 3
 
 // Verdict is the result of a preflight. Its texts contain no values of objects.
 type Verdict struct {
@@ -65,7 +65,7 @@ type Verdict struct {
 func (p *Planner) Preflight(ctx context.Context, in Candidate) Verdict {
 	var v Verdict
 	var attempts []Attempt
-	for _, parent := range in.Parents[:min(len(in.Parents), mostParents)] {
+	for _, parent := range in.Parents[:min(len(in.Parents), MostParents)] {
 		a := p.DryRun(ctx, in.New, parent)
 		v.add(&a)
 		if a.Ran {

@@ -21,10 +21,7 @@ type Selection struct {
 	any, all  bool
 }
 
-// All selects all parents.
-var All = Selection{all: true}
-
-// SelectedBy parses an Admission. The order of the parents depends on salt.
+// SelectedBy parses a ParentSelection. The order of the parents depends on salt.
 func SelectedBy(salt string, a v1.ParentSelection) (Selection, error) {
 	out := Selection{salt: salt, all: a.All, any: a.Threshold != ""}
 	var err error
