@@ -112,7 +112,7 @@ func (d *demo) orchestr(ctx context.Context) error {
 
 // controllers shows the TemplateControllers, once their counts have caught up.
 func (d *demo) controllers(ctx context.Context) error {
-	if err := d.kubectl(ctx, "wait", "tc", "--all", "--for=jsonpath={.status.parents.total}=1", "--timeout=60s"); err != nil {
+	if err := d.kubectl(ctx, "wait", "tc", "--all", "--for=jsonpath={.status.parents.updated}=1", "--timeout=60s"); err != nil {
 		return err
 	}
 	return d.kubectl(ctx, "get", "templatecontrollers")

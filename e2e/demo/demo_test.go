@@ -33,7 +33,7 @@ func TestDemoOutput(t *testing.T) {
 		"the end of the load test":        `example-02 .*finished`,
 		"the Pods of the load test":       `example-02-4 +0/1 +Completed`,
 		"the report of what does not run": `broken-size Pending`,
-		"the controllers":                 `loadtests +LoadTest +1 +0 +True`,
+		"the controllers":                 `loadtests +LoadTest +1 +1 +0 +True`,
 		"what it is going to do":          `== What is going to happen\n  1\. A Kubernetes cluster is (built from source and started: \d+ steps?|started, which is built already)`,
 		"how to use the cluster":          `export KUBECONFIG=`,
 		"what to read next":               `docs/tutorial/README\.md`,
