@@ -20,6 +20,7 @@ import (
 const (
 	definition           = "templatecontrollers.templater.dev"
 	namespacedDefinition = "namespacedtemplatecontrollers.templater.dev"
+	revisionDefinition   = "templaterevisions.templater.dev"
 	mark                 = "demo.templater.dev/made" // label of the CRD if the demo created it
 )
 
@@ -124,7 +125,7 @@ func (d *demo) down(ctx context.Context) error {
 	}
 	return errors.Join(
 		d.kubectl(ctx, "delete", "namespace", "templater-system", goneAlready, "--timeout=60s"),
-		d.kubectl(ctx, "delete", "crd", definition, namespacedDefinition, "orchestrs.kopf.dev", goneAlready, "--timeout=60s"),
+		d.kubectl(ctx, "delete", "crd", definition, namespacedDefinition, revisionDefinition, "orchestrs.kopf.dev", goneAlready, "--timeout=60s"),
 	)
 }
 
