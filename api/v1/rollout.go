@@ -186,21 +186,20 @@ type RolloutState struct {
 	// Absent means 0.
 	// +optional
 	Retry int64 `json:"retry,omitempty"`
-	// Parents with a revision whose rollout was replaced by this one. They are left
+	// Parents with revisions whose rollouts were replaced by this one. They are left
 	// unchanged until they get this revision. Absent if there are none.
 	// +optional
-	// +listType=atomic
-	Superseded []ParentSelection `json:"superseded,omitempty"`
+	Superseded *ParentSelection `json:"superseded,omitempty"`
 }
 
-// ParentSelection selects the first parents of a rollout. Parents that canary
-// selects come first. Otherwise, a hash of their UID determines the order.
+// ParentSelection selects the parents that have a revision.
 type ParentSelection struct {
-	// The labels of the parents that come first. Absent means none.
+	// The UIDs of the canaries that were selected, at most 1000. Absent means none.
 	// +optional
-	Canary *metav1.LabelSelector `json:"canary,omitempty"`
-	// The position of the last selected parent, as a hexadecimal number. Absent
-	// means that no parent is selected.
+	// +listType=atomic
+	Canaries []types.UID `json:"canaries,omitempty"`
+	// Selects parents by a hash of their UID: those whose hash is not greater than
+	// this hexadecimal number. Absent means none.
 	// +optional
 	Threshold string `json:"threshold,omitempty"`
 	// Whether all parents are selected. Absent means false.

@@ -116,7 +116,7 @@ func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
 		}
 		s.current, s.update = r.newest.id, r.newest.id
 	} else {
-		var superseded []v1.ParentSelection
+		var superseded *v1.ParentSelection
 		if s.current != s.update && r.stored != nil && r.stored.Rollout != nil {
 			superseded = revision.Supersede(*r.stored.Rollout)
 		}

@@ -136,17 +136,13 @@ func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, e
 	return c, err
 }
 
-// selectedBy returns the parents that have a revision, and those that are left as they are.
-func selectedBy(state v1.RolloutState) (admitted revision.Selection, superseded []revision.Selection, err error) {
-	if admitted, err = revision.SelectedBy(state.From, state.Selected); err != nil {
-		return admitted, nil, fmt.Errorf("the state of the rollout: %w", err)
+// selectedBy parses the selections in the state of a rollout.
+func selectedBy(state v1.RolloutState) (admitted, superseded revision.Selection, err error) {
+	if admitted, err = revision.SelectedBy(state.From, state.Selected); err == nil && state.Superseded != nil {
+		superseded, err = revision.SelectedBy(state.From, *state.Superseded)
 	}
-	for _, a := range state.Superseded {
-		each, err := revision.SelectedBy(state.From, a)
-		if err != nil {
-			return admitted, nil, fmt.Errorf("the state of the rollout: %w", err)
-		}
-		superseded = append(superseded, each)
+	if err != nil {
+		return admitted, superseded, fmt.Errorf("the state of the rollout: %w", err)
 	}
 	return admitted, superseded, nil
 }

@@ -14,7 +14,7 @@ type Rollout struct {
 	// Selected are the parents that have the revision.
 	Selected revision.Selection
 	// Superseded are parents that have a revision whose rollout was replaced. They are left as they are until they are admitted.
-	Superseded []revision.Selection
+	Superseded revision.Selection
 	// Base runs the revision of all other parents. If it is nil, that revision is not known, and they are left as they are.
 	Base *Controller
 }
@@ -24,9 +24,9 @@ type Rollout struct {
 func (c *Controller) For(parent *object.Object) *Controller {
 	r := c.Rollout
 	switch {
-	case r == nil, r.Selected.Has(parent.UID(), parent):
+	case r == nil, r.Selected.Has(parent.UID()):
 		return c
-	case slices.ContainsFunc(r.Superseded, func(a revision.Selection) bool { return a.Has(parent.UID(), parent) }), r.Base == nil:
+	case r.Superseded.Has(parent.UID()), r.Base == nil:
 		switch {
 		case !parent.Deleting():
 			return nil

@@ -52,21 +52,20 @@ type Decision struct {
 }
 
 // Begin returns the state of a rollout before its first step. from is the revision that all parents have, except for those in superseded.
-func Begin(from string, rollout v1.Rollout, superseded []v1.ParentSelection) v1.RolloutState {
-	return v1.RolloutState{From: from, Selected: v1.ParentSelection{Canary: rollout.CanarySelector}, Superseded: superseded, Retry: rollout.Retry}
+func Begin(from string, rollout v1.Rollout, superseded *v1.ParentSelection) v1.RolloutState {
+	return v1.RolloutState{From: from, Superseded: superseded, Retry: rollout.Retry}
 }
 
-// Supersede returns the parents that have a revision whose rollout is replaced, for Begin.
-func Supersede(state v1.RolloutState) []v1.ParentSelection {
-	out := slices.Clone(state.Superseded)
-	if state.Selected.All || state.Selected.Threshold != "" {
-		out = append(out, state.Selected)
+// Supersede returns the parents that have a revision whose rollout is replaced, for Begin; nil = none.
+func Supersede(state v1.RolloutState) *v1.ParentSelection {
+	out := state.Selected
+	if state.Superseded != nil {
+		out = union(out, *state.Superseded)
 	}
-	return slices.CompactFunc(out, sameSelection)
-}
-
-func sameSelection(a, b v1.ParentSelection) bool {
-	return a.All == b.All && a.Threshold == b.Threshold && metav1.FormatLabelSelector(a.Canary) == metav1.FormatLabelSelector(b.Canary)
+	if !out.All && out.Threshold == "" && len(out.Canaries) == 0 {
+		return nil
+	}
+	return &out
 }
 
 // Next decides how a rollout continues. It is a pure function. The error means that the state is invalid.
@@ -98,13 +97,13 @@ func Next(p Progress) (Decision, error) {
 	return d, nil
 }
 
-// rollout is a Progress with the parents in their order.
+// rollout is a Progress with what its fields mean.
 type rollout struct {
 	Progress
 
 	steps    []intstr.IntOrString
 	admitted Selection
-	order    []Parent // by position
+	canary   labels.Selector
 }
 
 func newRollout(p Progress) (*rollout, error) {
@@ -112,18 +111,26 @@ func newRollout(p Progress) (*rollout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state of the rollout: %w", err)
 	}
-	r := &rollout{Progress: p, admitted: admitted, order: slices.Clone(p.Parents), steps: p.Spec.Steps}
-	if len(r.steps) == 0 && admitted.canary != nil {
+	r := &rollout{Progress: p, admitted: admitted, steps: p.Spec.Steps}
+	if r.canary, err = canaries(p.Spec.CanarySelector); err != nil {
+		return nil, fmt.Errorf("spec.rollout.canarySelector: %w", err)
+	}
+	if len(r.steps) == 0 && p.Spec.CanarySelector != nil {
 		r.steps = []intstr.IntOrString{allCanaries}
 	}
 	r.steps = append(slices.Clip(r.steps), intstr.FromString("100%"))
 	if n := len(r.steps); n > 1 && r.steps[n-2] == r.steps[n-1] {
 		r.steps = r.steps[:n-1]
 	}
-	slices.SortFunc(r.order, func(a, b Parent) int {
-		return cmp.Compare(admitted.position(a.UID, a.Labels), admitted.position(b.UID, b.Labels))
-	})
 	return r, nil
+}
+
+// canaries parses a canary selector; {} selects nothing.
+func canaries(selector *metav1.LabelSelector) (labels.Selector, error) {
+	if selector == nil || len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
+		return labels.Nothing(), nil
+	}
+	return metav1.LabelSelectorAsSelector(selector)
 }
 
 // allCanaries is the step with all canaries and no other parents.
@@ -135,40 +142,61 @@ func (r *rollout) begin(d *Decision, step int32) {
 	before := r.admitted
 	d.State.Started = &metav1.Time{Time: r.Now.Truncate(time.Second)}
 	if int(d.State.Step) == len(r.steps) {
-		d.State.Selected.All = true
-		r.admitted.all = true
-	} else if last, some := r.last(d.State.Step); some && (!r.admitted.any || last > r.admitted.threshold) {
-		d.State.Selected.Threshold = formatThreshold(last)
-		r.admitted.threshold, r.admitted.any = last, true
+		d.State.Selected = v1.ParentSelection{All: true}
+	} else {
+		d.State.Selected = r.selectUntil(r.steps[d.State.Step-1])
 	}
-	for _, p := range r.order {
-		if r.admitted.Has(p.UID, p.Labels) && !before.Has(p.UID, p.Labels) && !p.Ready {
+	r.admitted, _ = SelectedBy(d.State.From, d.State.Selected) // as it was formatted
+	for _, p := range r.Parents {
+		if !p.Ready && r.admitted.Has(p.UID) && !before.Has(p.UID) {
 			d.State.NotReady++
 		}
 	}
 	d.Message = r.position(d.State) + "started"
 }
 
-// last returns the position of the last parent of a step. some is false if it has no parents.
-func (r *rollout) last(step int32) (last uint64, some bool) {
-	size := r.steps[step-1]
-	if size == allCanaries {
-		return lastCanary, true
+// selectUntil adds the parents of a step to those that are admitted already: canaries first, and then in the order of their positions.
+func (r *rollout) selectUntil(step intstr.IntOrString) v1.ParentSelection {
+	out := r.State.Selected
+	out.Canaries = slices.Clone(out.Canaries)
+	var all []uint64 // the positions of parents that are neither admitted nor canaries
+	var first []Parent
+	admitted := 0
+	for _, p := range r.Parents {
+		switch {
+		case r.admitted.Has(p.UID):
+			admitted++
+		case r.canary.Matches(p.Labels):
+			first = append(first, p)
+		default:
+			all = append(all, position(r.State.From, p.UID))
+		}
 	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(&size, len(r.order), true)
-	if n = min(n, len(r.order)); err != nil || n < 1 {
-		return 0, false
+	slices.SortFunc(first, func(a, b Parent) int {
+		return cmp.Compare(position(r.State.From, a.UID), position(r.State.From, b.UID))
+	})
+	n := len(first)
+	if step != allCanaries {
+		size, _ := intstr.GetScaledValueFromIntOrPercent(&step, len(r.Parents), true) // it is valid
+		n = max(0, min(size, len(r.Parents))-admitted)
 	}
-	p := r.order[n-1]
-	return r.admitted.position(p.UID, p.Labels), true
+	for _, p := range first[:min(n, len(first), mostCanaries-len(out.Canaries))] {
+		out.Canaries = append(out.Canaries, p.UID)
+		n--
+	}
+	if n = min(n, len(all)); n > 0 && step != allCanaries {
+		slices.Sort(all)
+		out.Threshold = formatThreshold(all[n-1])
+	}
+	return out
 }
 
 // follow decides about the current step: whether it has failed, is complete, or the next one starts.
 func (r *rollout) follow(d *Decision) {
 	var total, updated, notReady, failed int64
 	var failing []string
-	for _, p := range r.order {
-		if !r.admitted.Has(p.UID, p.Labels) {
+	for _, p := range r.Parents {
+		if !r.admitted.Has(p.UID) {
 			continue
 		}
 		total++

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +58,7 @@ func (s *simulation) decide() Decision {
 	}
 	s.State, s.ReadySince = d.State, d.ReadySince
 	for i := range s.Parents {
-		if p := &s.Parents[i]; s.admitted().Has(p.UID, p.Labels) {
+		if p := &s.Parents[i]; s.admitted().Has(p.UID) {
 			p.Updated, p.Failed = true, s.fails[p.UID]
 			p.Ready = !p.Failed
 		}
@@ -75,7 +77,7 @@ func (s *simulation) admitted() Selection {
 
 func (s *simulation) updated() (n int) {
 	for _, p := range s.Parents {
-		if s.admitted().Has(p.UID, p.Labels) {
+		if s.admitted().Has(p.UID) {
 			n++
 		}
 	}
@@ -145,7 +147,7 @@ func TestCanariesAreFirst(t *testing.T) {
 			}
 			s.decide()
 			for i, p := range s.Parents[:17] {
-				if s.admitted().Has(p.UID, p.Labels) {
+				if s.admitted().Has(p.UID) {
 					t.Errorf("parent %d is admitted before the canaries", i)
 				}
 			}
@@ -180,7 +182,7 @@ func TestFailuresHaltRollout(t *testing.T) {
 			first.decide()
 			changed := 0
 			for i, p := range s.Parents { // of the first step
-				if first.admitted().Has(p.UID, p.Labels) {
+				if first.admitted().Has(p.UID) {
 					s.fails[p.UID] = changed < row.fails
 					s.Parents[i].Ready = changed >= row.notReady
 					changed++
@@ -290,7 +292,7 @@ func TestThresholdNeverDecreases(t *testing.T) {
 	s.Parents = s.Parents[:2] // many parents are deleted
 	s.decide()
 	for _, p := range parentsOf(10) {
-		if before.Has(p.UID, p.Labels) && !s.admitted().Has(p.UID, p.Labels) {
+		if before.Has(p.UID) && !s.admitted().Has(p.UID) {
 			t.Errorf("%s is excluded again", p.Name)
 		}
 	}
@@ -301,7 +303,7 @@ func TestSupersededParentsAreFirst(t *testing.T) {
 	s := simulate(t, 100, v1.Rollout{Steps: steps(10)})
 	s.decide()
 	superseded := Supersede(s.State)
-	if len(superseded) != 1 {
+	if superseded == nil || superseded.Threshold != s.State.Selected.Threshold {
 		t.Fatalf("superseded: %+v", superseded)
 	}
 	first := s.admitted()
@@ -309,25 +311,84 @@ func TestSupersededParentsAreFirst(t *testing.T) {
 	next.State = Begin("old", next.Spec, superseded)
 	next.decide()
 	for _, p := range s.Parents {
-		if first.Has(p.UID, p.Labels) != next.admitted().Has(p.UID, p.Labels) {
+		if first.Has(p.UID) != next.admitted().Has(p.UID) {
 			t.Errorf("%s: the first steps differ", p.Name)
 		}
 	}
-	if again := Supersede(next.State); len(again) != 1 {
-		t.Errorf("equal admissions are not merged: %+v", again)
+	if again := Supersede(next.State); again == nil || again.Threshold != superseded.Threshold {
+		t.Errorf("equal selections are not merged: %+v", again)
 	}
-	if none := Supersede(Begin("old", next.Spec, nil)); len(none) != 0 {
+	if none := Supersede(Begin("old", next.Spec, nil)); none != nil {
 		t.Errorf("a rollout without parents is superseded: %+v", none)
 	}
 }
 
+func TestSupersededSelectionsAreMerged(t *testing.T) {
+	for _, row := range []struct {
+		why        string
+		a, b, want v1.ParentSelection
+	}{
+		{"the greater threshold", v1.ParentSelection{Threshold: "fff"}, v1.ParentSelection{Threshold: "1000"}, v1.ParentSelection{Threshold: "1000"}},
+		{"all canaries", v1.ParentSelection{Canaries: []types.UID{"b"}, Threshold: "1"}, v1.ParentSelection{Canaries: []types.UID{"a", "b"}}, v1.ParentSelection{Canaries: []types.UID{"a", "b"}, Threshold: "1"}},
+		{"all", v1.ParentSelection{All: true}, v1.ParentSelection{}, v1.ParentSelection{All: true}},
+		{"too many canaries", v1.ParentSelection{Canaries: uids("a", 600)}, v1.ParentSelection{Canaries: uids("b", 600)}, v1.ParentSelection{All: true}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			for _, got := range []v1.ParentSelection{union(row.a, row.b), union(row.b, row.a)} {
+				if diff := cmp.Diff(row.want, got, cmpopts.EquateEmpty()); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+func uids(prefix string, n int) (out []types.UID) {
+	for i := range n {
+		out = append(out, types.UID(fmt.Sprint(prefix, i)))
+	}
+	return out
+}
+
+// A parent that got a revision keeps it, whatever becomes of its labels.
+func TestSelectedParentsStaySelected(t *testing.T) {
+	canary := labels.Set{"tier": "canary"}
+	s := simulate(t, 20, v1.Rollout{Steps: steps(2, "50%"), Interval: "1h", CanarySelector: &metav1.LabelSelector{MatchLabels: canary}})
+	s.Parents[3].Labels, s.Parents[5].Labels = canary, canary
+	s.decide()
+	if first := s.admitted(); s.updated() != 2 || !first.Has("uid-3") || !first.Has("uid-5") {
+		t.Fatalf("admitted %+v", first)
+	}
+	s.Parents[3].Labels = labels.Set{}
+	s.Parents = append(s.Parents, Parent{UID: "new", Labels: canary, Ready: true})
+	s.decide()
+	if now := s.admitted(); s.updated() != 2 || !now.Has("uid-3") {
+		t.Errorf("after a change of labels: admitted %+v", now)
+	}
+	s.Now = s.Now.Add(time.Hour)
+	s.decide()
+	if now := s.admitted(); s.updated() != 11 || !now.Has("uid-3") || !now.Has("new") {
+		t.Errorf("next step: %d of %d are admitted, %+v", s.updated(), len(s.Parents), now)
+	}
+}
+
+func TestCanariesAreLimited(t *testing.T) {
+	s := simulate(t, 1200, v1.Rollout{CanarySelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "canary"}}})
+	for i := range s.Parents {
+		s.Parents[i].Labels = labels.Set{"tier": "canary"}
+	}
+	if counts, last := s.run(); fmt.Sprint(counts) != "[1000 1200]" || !last.Done {
+		t.Errorf("admitted %v, %+v", counts, last)
+	}
+}
+
 func TestInvalidStateIsAnError(t *testing.T) {
-	for why, state := range map[string]v1.RolloutState{
-		"threshold": {Step: 1, Selected: v1.ParentSelection{Threshold: "no number"}},
-		"canaries":  {Step: 1, Selected: v1.ParentSelection{Canary: &metav1.LabelSelector{MatchLabels: map[string]string{"-": "-"}}}},
+	for why, progress := range map[string]Progress{
+		"threshold": {State: v1.RolloutState{Step: 1, Selected: v1.ParentSelection{Threshold: "no number"}}},
+		"canaries":  {Spec: v1.Rollout{CanarySelector: &metav1.LabelSelector{MatchLabels: map[string]string{"-": "-"}}}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if d, err := Next(Progress{State: state}); err == nil {
+			if d, err := Next(progress); err == nil {
 				t.Errorf("%+v", d)
 			}
 		})
