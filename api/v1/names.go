@@ -36,6 +36,10 @@ const (
 	LabelControllerUID = "templater.dev/controller-uid"
 	// LabelRevision is the number of a TemplateRevision.
 	LabelRevision = "templater.dev/revision"
+	// LabelRevisionID is the ID of a TemplateRevision, as in status.updateRevision.
+	LabelRevisionID = "templater.dev/revision-id"
+	// LabelRolloutFrom is the ID of the revision that other parents have while a TemplateRevision is rolled out.
+	LabelRolloutFrom = "templater.dev/rollout-from"
 	// LabelParentUID is the metadata.uid of the parent.
 	LabelParentUID = "templater.dev/parent-uid"
 	// LabelManagedBy is the common label app.kubernetes.io/managed-by.

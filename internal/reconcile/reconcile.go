@@ -90,7 +90,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *statu
 	if c != nil && c.Spec.Suspend {
 		r.countSuspended(c, key)
 	}
-	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
+	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace, false) {
 		return Result{} // each of these enqueues the parent when it changes
 	}
 	rec := newReconciliation(r, c, key)

@@ -19,9 +19,9 @@ import (
 
 // rolloutStatus is the part of the status of a TemplateController about its revisions.
 type rolloutStatus struct {
-	current, update string
-	preview         *v1.RolloutPreview
-	progress        *metav1.Condition // nil = none
+	latest   revisions.Latest
+	preview  *v1.RolloutPreview
+	progress *metav1.Condition // nil = none
 }
 
 // is reports whether the Progressing condition has a reason.
@@ -31,40 +31,41 @@ func (s *rolloutStatus) is(reason string) bool {
 
 // admit admits the revision of the latest spec, and continues its rollout. What it decides is stored first, and runs after the next sync.
 func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
-	r, s := &l.entry.revised, rolloutStatus{current: l.assembly.rolled.current, update: l.assembly.rolled.update}
-	id := r.newest.id
+	r, s := &l.entry.revised, rolloutStatus{}
+	latest, id := r.latest, r.newest.id
 	switch {
 	case l.c.revisions == nil:
-		if s = (rolloutStatus{}); l.tc.Spec.Rollout != nil {
+		if l.tc.Spec.Rollout != nil {
 			s.progress = progressing(v1.ReasonRevisionsDisabled, "spec.rollout has no effect, because templater runs without --revisions: a change reaches all parents at once")
 		}
 	case l.tc.DeletionTimestamp != nil, l.tc.Spec.Suspend, l.assembly.rejection != nil, id == "":
-		s.progress, s.preview = l.pausedProgress(s), l.tc.Status.Preview
-	case s.update == "":
-		err = l.store(ctx, 1, nil)
-		s.current, s.update = id, id
-	case s.update == id && s.current == id:
+		s.progress, s.preview = l.pausedProgress(), l.tc.Status.Preview
+	case latest.Update == "":
+		err = l.store(ctx, nil)
+	case latest.Update == id && latest.Current == id:
 		l.forgetTrial()
 		if l.tc.Spec.Rollout != nil {
 			s.progress = progressing(v1.ReasonRolloutComplete, "all parents have the revision of the spec")
 		}
-	case s.update == id:
+	case latest.Update == id:
 		err = l.follow(ctx, &s)
 	default:
 		err = l.consider(ctx, &s)
 	}
 	if err != nil { // what runs is not affected
-		l.unstored, r.stored = err, nil // it is read again
-		s = rolloutStatus{current: l.assembly.rolled.current, update: l.assembly.rolled.update, preview: l.tc.Status.Preview}
+		l.unstored, r.located = err, false // they are read again
+		s.preview = l.tc.Status.Preview
 		s.progress = progressing(v1.ReasonRevisionNotStored, "cannot read or write the TemplateRevisions of this TemplateController, will retry: "+problem.PublicReason(err)+"; check that the CustomResourceDefinitions and the ClusterRole of templater are those of its version")
 	}
+	s.latest = r.latest
 	l.assembly.rolled = s
 	return false, nil
 }
 
 // pausedProgress returns the Progressing condition while nothing can be rolled out.
-func (l *syncRun) pausedProgress(s rolloutStatus) *metav1.Condition {
-	if s.update == "" || s.current == s.update && l.entry.revised.newest.id == s.update {
+func (l *syncRun) pausedProgress() *metav1.Condition {
+	r := &l.entry.revised
+	if update := r.latest.Update; update == "" || r.latest.Current == update && r.newest.id == update {
 		return nil
 	}
 	return progressing(v1.ReasonRolloutPaused, "the rollout continues once the spec is accepted, and not suspended")
@@ -77,60 +78,67 @@ func (l *syncRun) forgetTrial() {
 	l.entry.revised.trial, l.entry.revised.trialKinds = nil, nil
 }
 
-// store stores the revision of the latest spec, and deletes old ones.
-func (l *syncRun) store(ctx context.Context, number int64, state *v1.RolloutState) error {
+// store stores the revision of the latest spec as the newest one, and deletes old ones.
+func (l *syncRun) store(ctx context.Context, state *v1.RolloutState) error {
 	r := &l.entry.revised
-	next, err := revisions.New(r.newest.spec, number, state)
+	next, err := revisions.New(r.newest.spec, r.latest.Number+1, state)
 	if err != nil {
 		return err
 	}
-	if err := l.c.revisions.Put(ctx, l.tc, next); err != nil {
+	if err := l.put(ctx, next); err != nil {
 		return err
 	}
-	r.stored = next
-	if number == 1 {
+	klog.FromContext(ctx).Info("stored a new revision", "controller", l.name, "revision", next.ID, "number", next.Number)
+	limit := spec.HistoryLimit(&l.tc.Spec)
+	if next.Number <= int64(limit) {
 		return nil
 	}
-	if err := l.c.revisions.Prune(ctx, l.tc, spec.HistoryLimit(&l.tc.Spec), next.ID, l.tc.Status.CurrentRevision); err != nil { // the next revision tries again
+	if err := l.c.revisions.Prune(ctx, l.tc, limit, r.latest.Update, r.latest.Current); err != nil { // the next revision tries again
 		klog.FromContext(ctx).Info("cannot delete old revisions", "controller", l.name, "reason", problem.PublicReason(err))
 	}
 	return nil
 }
 
+// put writes the TemplateRevision of the newest revision. Another sync acts on it.
+func (l *syncRun) put(ctx context.Context, next *revisions.Revision) error {
+	r := &l.entry.revised
+	if err := l.c.revisions.Put(ctx, l.tc, next); err != nil {
+		return err
+	}
+	r.stored, r.latest, l.again = next, next.Latest(), true
+	return nil
+}
+
+// complete ends the rollout of the newest revision: all parents have it.
+func (l *syncRun) complete(ctx context.Context) error {
+	if l.entry.revised.stored == nil {
+		return l.store(ctx, nil)
+	}
+	next := *l.entry.revised.stored
+	next.Rollout = nil
+	return l.put(ctx, &next)
+}
+
 // consider admits the revision of the latest spec once its preflight has passed.
 func (l *syncRun) consider(ctx context.Context, s *rolloutStatus) error {
+	r, rollout := &l.entry.revised, l.tc.Spec.Rollout
 	if !l.preflight(ctx, s) {
 		return nil
 	}
-	if err := l.readStored(ctx, s.update); err != nil {
+	if rollout == nil || r.newest.id == r.latest.Current { // there is nothing to keep apart
+		return l.store(ctx, nil)
+	}
+	if err := l.readStored(ctx); err != nil {
 		return err
 	}
-	r, rollout := &l.entry.revised, l.tc.Spec.Rollout
-	number := int64(1)
-	if r.stored != nil {
-		number = r.stored.Number + 1
+	var superseded *v1.ParentSelection
+	if r.stored != nil && r.stored.Rollout != nil {
+		superseded = revision.Supersede(*r.stored.Rollout)
 	}
-	if rollout == nil || r.newest.id == s.current { // there is nothing to keep apart
-		if err := l.store(ctx, number, nil); err != nil {
-			return err
-		}
-		s.current, s.update = r.newest.id, r.newest.id
-	} else {
-		var superseded *v1.ParentSelection
-		if s.current != s.update && r.stored != nil && r.stored.Rollout != nil {
-			superseded = revision.Supersede(*r.stored.Rollout)
-		}
-		state := revision.Begin(s.current, *rollout, superseded)
-		if err := l.store(ctx, number, &state); err != nil {
-			return err
-		}
-		s.update = r.newest.id
-	}
-	klog.FromContext(ctx).Info("admitted a new revision", "controller", l.name, "revision", r.newest.id, "number", number)
+	state := revision.Begin(r.latest.Current, *rollout, superseded)
 	r.readySince = time.Time{}
 	s.progress = progressing(v1.ReasonRollingOut, "the new revision has passed the dry runs")
-	l.again = true
-	return nil
+	return l.store(ctx, &state)
 }
 
 // follow continues the rollout of the revision of the latest spec.
@@ -138,52 +146,40 @@ func (l *syncRun) follow(ctx context.Context, s *rolloutStatus) error {
 	r, rollout := &l.entry.revised, l.tc.Spec.Rollout
 	switch {
 	case rollout == nil:
-		s.current = s.update
-		l.again = true
-		return nil
+		return l.complete(ctx)
 	case r.stored == nil, r.stored.Rollout == nil:
 		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.updateRevision does not exist or was changed, so it is unknown which parents have it, and all parents are left unchanged; remove spec.rollout to update all of them")
 		return nil
 	case l.choice.lost && r.stored.Rollout.Retry == rollout.Retry && !r.stored.Rollout.Selected.All:
 		s.progress = progressing(v1.ReasonRevisionNotFound, "the TemplateRevision of status.currentRevision does not exist, was changed, or does not compile with the rest of the spec: parents that have it are left unchanged; change spec.rollout.retry to continue the rollout")
 		return nil
-	case l.unknownParents():
-		s.preview, s.progress = l.tc.Status.Preview, progressing(v1.ReasonRollingOut, "waiting for the list of parents")
-		return nil
 	}
-	parents, counted := l.parentsOf()
-	if !counted {
-		s.preview, s.progress = l.tc.Status.Preview, progressing(v1.ReasonRollingOut, "waiting until all parents are reconciled")
-		return nil // the counts enqueue it
+	parents, waitsFor := l.parentsOf()
+	if waitsFor != "" {
+		s.preview, s.progress = l.tc.Status.Preview, progressing(v1.ReasonRollingOut, "waiting "+waitsFor)
+		return nil
 	}
 	d, err := revision.Next(revision.Progress{
 		ID: r.newest.id, Spec: *rollout, State: *r.stored.Rollout, Parents: parents, Now: l.c.clock.Now(), ReadySince: r.readySince,
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if d.Changed {
+	case d.Done:
+		err = l.complete(ctx)
+	case d.Changed:
 		next := *r.stored
 		next.Rollout = &d.State
-		if err := l.c.revisions.Put(ctx, l.tc, &next); err != nil {
-			return err
-		}
-		r.stored = &next
-		l.again = true
+		err = l.put(ctx, &next)
 		klog.FromContext(ctx).Info("continued a rollout", "controller", l.name, "revision", r.newest.id, "step", d.State.Step, "halted", d.State.Halted)
-	}
-	if d.Done {
-		s.current = s.update
-		l.c.queue.Add(l.name) // to drop the previous revision
-	}
-	if d.Reason == v1.ReasonApprovalRequired {
+	case d.Reason == v1.ReasonApprovalRequired:
 		s.preview = l.preview(ctx)
 	}
 	if d.After > 0 {
 		l.c.queue.AddAfter(l.name, d.After)
 	}
 	r.readySince, s.progress = d.ReadySince, progressing(d.Reason, d.Message)
-	return nil
+	return err
 }
 
 // unknownParents reports whether no list of parents is complete, or one is in progress.
@@ -195,27 +191,32 @@ func (l *syncRun) unknownParents() bool {
 	return !listed || l.next.SyncingParents()
 }
 
-// parentsOf returns the parents that a rollout counts. known is false if some were not reconciled yet.
-func (l *syncRun) parentsOf() (counted []revision.Parent, known bool) {
+// parentsOf returns the parents that a rollout counts; waitsFor is what must happen before they are known, or "". The counts enqueue another sync.
+func (l *syncRun) parentsOf() (counted []revision.Parent, waitsFor string) {
+	if l.unknownParents() {
+		return nil, "for the list of parents"
+	}
 	l.next.EachParent(func(o *object.Object) {
 		if !o.Deleting() {
 			counted = append(counted, revision.Parent{Name: o.Key(), UID: o.UID(), Labels: o})
 		}
 	})
 	all := counted
-	counted, known = counted[:0], true
+	counted = counted[:0]
 	l.c.mu.RLock()
 	defer l.c.mu.RUnlock()
 	e := l.entry
 	for _, p := range all {
 		t, reconciled := e.counts.ByParent[p.Name]
-		known = known && reconciled
+		if !reconciled {
+			waitsFor = "until all parents are reconciled"
+		}
 		p.Updated, p.Ready, p.Failed = t.Generation == e.generation && !t.Outdated, t.Ready, t.Failed
 		if !t.Suspended {
 			counted = append(counted, p)
 		}
 	}
-	return counted, known
+	return counted, waitsFor
 }
 
 // dropRevisions deletes the revisions of a deleted TemplateController.

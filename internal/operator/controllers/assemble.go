@@ -44,6 +44,7 @@ type assembly struct {
 	lost      bool // the kind of the parents is no longer served, as of this assembly
 	settled   map[schema.GroupKind]bool
 	former    map[schema.GroupKind]bool
+	trial     map[schema.GroupKind]bool // see controller.Source
 	round     int64
 	reports   bool // parents report that the spec is rejected
 	released  bool // from the tracked TemplateController
@@ -65,6 +66,9 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked, choice chosen)
 	}
 	if a.refused != nil {
 		a.rejection = nil
+	}
+	if choice.running.id != e.revised.newest.id {
+		a.trial = maps.Clone(e.revised.trialKinds)
 	}
 	childKinds, custom, in, early := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces), e.earlyKinds(tc)
 	b.mu.RUnlock()
@@ -164,7 +168,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cho
 	a.define(c, tc, e, in, choice.running)
 	a.Join(c, caches)
 	for gk, source := range c.Sources {
-		source.Bit, source.Former = e.bit(gk), a.former[gk]
+		source.Bit, source.Former, source.Trial = e.bit(gk), a.former[gk], a.trial[gk]
 		c.Sources[gk] = source
 	}
 	a.relate(c, e, choice.running, caches)

@@ -143,7 +143,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		events: record.NewEventRecorder(record.EventOptions{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 	}
 	parents := reconciliations{c.registry, c.requeuer, c.checks}
-	c.trials = newTrials(nil)
+	c.trials = newTrials(nil, s.tenants)
 	if o.DryRuns != nil {
 		c.trials.planner = preflight.New(preflight.Options{Client: o.DryRuns, Clock: o.Clock, Memory: s.memory, MayWrite: parents.MayWrite})
 	}

@@ -23,8 +23,10 @@ import (
 const (
 	// previewedParents is the maximum number of parents that a preview reconciles.
 	previewedParents = 500
-	// dryRunners is the number of TemplateControllers whose dry runs run concurrently.
-	dryRunners = 2
+	// dryRunners is the number of TemplateControllers whose dry runs run concurrently. A tenant has at most half of them.
+	dryRunners = 4
+	// dryRunTime is how long all dry runs of a preflight or preview may take.
+	dryRunTime = 5 * time.Minute
 	// firstPreflightRetry and lastPreflightRetry are the delays before a preflight that was not conclusive is repeated.
 	firstPreflightRetry = 500 * time.Millisecond
 	lastPreflightRetry  = time.Minute
@@ -46,30 +48,30 @@ type trial struct {
 // trials runs dry runs in the background, of a few TemplateControllers at a time.
 type trials struct {
 	planner *preflight.Planner // nil = no dry runs
-	slots   chan struct{}
+	slots   *queue.Slots
 	ended   chan struct{} // closed when the operator stops
 	running sync.WaitGroup
 	// begin runs a function in the background, except in tests.
 	begin func(func())
 }
 
-func newTrials(planner *preflight.Planner) *trials {
-	return &trials{planner: planner, slots: make(chan struct{}, dryRunners), ended: make(chan struct{}), begin: func(f func()) { go f() }}
+func newTrials(planner *preflight.Planner, tenants *queue.Tenants) *trials {
+	return &trials{planner: planner, slots: queue.NewSlots(dryRunners, tenants), ended: make(chan struct{}), begin: func(f func()) { go f() }}
 }
 
-// run calls f once a slot is free. The context of f is done when the operator stops, not when the sync that calls run ends.
-func (t *trials) run(ctx context.Context, f func(context.Context)) {
-	ctx, cancel := context.WithCancel(queue.WithoutWorker(context.WithoutCancel(ctx)))
+// run calls f for a TemplateController once a slot is free, unless the operator stops. The context of f is done after dryRunTime or when the operator
+// stops, not when the sync that calls run ends.
+func (t *trials) run(ctx context.Context, controller string, f func(context.Context)) {
 	t.running.Add(1)
 	t.begin(func() {
 		defer t.running.Done()
-		defer cancel()
-		select {
-		case t.slots <- struct{}{}:
-			defer func() { <-t.slots }()
-		case <-t.ended:
+		release := t.slots.Take(controller, t.ended)
+		if release == nil {
 			return
 		}
+		defer release()
+		ctx, cancel := context.WithTimeout(queue.WithoutWorker(context.WithoutCancel(ctx)), dryRunTime)
+		defer cancel()
 		go func() {
 			select {
 			case <-t.ended:
@@ -84,6 +86,16 @@ func (t *trials) run(ctx context.Context, f func(context.Context)) {
 		}()
 		f(ctx)
 	})
+}
+
+// stopped reports whether the operator stops, so that results of dry runs are not needed.
+func (t *trials) stopped() bool {
+	select {
+	case <-t.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // end cancels all dry runs, and returns when none is running.
@@ -156,21 +168,15 @@ func (t *trial) inconclusive() bool {
 // try starts a preflight.
 func (l *syncRun) try(ctx context.Context, t *trial, parents []types.NamespacedName) {
 	candidate := preflight.Candidate{New: l.candidate(), Parents: parents}
-	switch {
-	case l.choice.base != nil:
-		candidate.Current = l.next.Rollout.Base
-	case !l.choice.lost:
+	if !l.choice.lost || l.choice.base != nil {
 		candidate.Current = l.next
 	}
-	l.c.trials.run(ctx, func(ctx context.Context) {
+	l.c.trials.run(ctx, l.name, func(ctx context.Context) {
 		verdict := l.c.trials.planner.Preflight(ctx, candidate)
-		if ctx.Err() != nil {
+		if l.c.trials.stopped() {
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("tried a new revision", "controller", l.name, "revision", t.id, "refused", len(verdict.Refused), "notChecked", len(verdict.NotChecked), "retry", verdict.Retry)
-		if len(verdict.UnreadKinds) > 0 {
-			l.c.AddKinds(l.name, verdict.UnreadKinds)
-		}
 		l.c.mu.Lock()
 		t.running, t.verdict = false, &verdict
 		delay := min(firstPreflightRetry<<min(t.attempts, 10), lastPreflightRetry)
@@ -182,6 +188,9 @@ func (l *syncRun) try(ctx context.Context, t *trial, parents []types.NamespacedN
 			l.entry.revised.need(kind.GroupKind())
 		}
 		l.c.mu.Unlock()
+		if len(verdict.UnreadKinds) > 0 {
+			l.c.AddKinds(l.name, verdict.UnreadKinds)
+		}
 		l.c.queue.Add(l.name)
 	})
 }
@@ -214,9 +223,9 @@ func (l *syncRun) preview(ctx context.Context) *v1.RolloutPreview {
 		return preview
 	}
 	candidate, parents, total := l.candidate(), l.sample(previewedParents), l.next.CountParents()
-	l.c.trials.run(ctx, func(ctx context.Context) {
+	l.c.trials.run(ctx, l.name, func(ctx context.Context) {
 		out := l.c.trials.planner.Preview(ctx, candidate, parents)
-		if ctx.Err() != nil {
+		if l.c.trials.stopped() {
 			return
 		}
 		out.Revision, out.Total = t.id, int64(total)

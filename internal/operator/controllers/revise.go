@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/quota"
 	"github.com/templater-dev/templater/internal/operator/controllers/revisions"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/revision"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -35,9 +38,14 @@ type revised struct {
 	newest definition // of the latest spec
 	// outlined is true if newest.spec is only an outline.
 	outlined bool
-	known    map[string]*definition // the earlier ones that run, by ID; at most two after revise
-	// stored is the TemplateRevision of status.updateRevision, once it was read.
+	known    map[string]*definition // the earlier ones that are needed, by ID; at most two after revise
+	// latest are the revisions that exist; located is false if that is not known.
+	latest  revisions.Latest
+	located bool
+	// stored is the TemplateRevision of latest.Update, once it was read.
 	stored *revisions.Revision
+	// missing are IDs of revisions that do not exist, and when to look for them again.
+	missing map[string]time.Time
 	// trial is the dry run of newest; nil = none was needed. trialKinds are child kinds that only newest needs. The lock of the registry guards
 	// both.
 	trial      *trial
@@ -58,15 +66,18 @@ type chosen struct {
 // revise decides which revision runs: that of the latest spec once it is admitted, and until then the previous one. It reads TemplateRevisions
 // only if not all parents have the revision of the latest spec.
 func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
-	r, current, update := &l.entry.revised, l.tc.Status.CurrentRevision, l.tc.Status.UpdateRevision
-	c := chosen{running: r.newest}
-	if l.c.revisions != nil && !l.c.standby.Load() && !tooMany(l.entry.rejection) && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || current != update) {
-		if c, err = l.choose(ctx, current, update); err != nil {
+	r := &l.entry.revised
+	if err := l.locate(ctx); err != nil {
+		return true, err
+	}
+	c, update := chosen{running: r.newest}, r.latest.Update
+	if r.located && !tooMany(l.entry.rejection) && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || r.latest.Current != update) {
+		if c, err = l.choose(ctx); err != nil {
 			return true, err
 		}
 	}
 	l.choice = c
-	r.forgetOthers(c)
+	r.forgetOthers()
 	l.c.memory.Hold(l.name, r.held(c))
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -80,6 +91,24 @@ func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 	}
 	l.tc.Spec = *c.running.spec
 	return false, nil
+}
+
+// locate finds out which revisions there are, once this operator serves the TemplateController.
+func (l *syncRun) locate(ctx context.Context) error {
+	r := &l.entry.revised
+	if r.located = r.located && !l.entry.since.IsZero(); r.located || l.c.revisions == nil || l.c.standby.Load() {
+		return nil
+	}
+	latest, err := l.c.revisions.Latest(ctx, l.tc.UID)
+	if apierrors.IsNotFound(err) { // their CustomResourceDefinition does not exist, so there are none; admit reports that
+		r.latest = revisions.Latest{}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", v1.Describe(l.name), err)
+	}
+	r.latest, r.located, r.stored = latest, true, nil
+	return nil
 }
 
 // mostLive is the maximum size of the live part of a rejected spec as JSON, in bytes.
@@ -98,7 +127,7 @@ func (l *syncRun) live() *v1.TemplateControllerSpec {
 }
 
 // choose is revise while some parents have an earlier revision.
-func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, error) {
+func (l *syncRun) choose(ctx context.Context) (chosen, error) {
 	r := &l.entry.revised
 	live, c := r.newest.spec, chosen{running: r.newest}
 	if r.outlined {
@@ -107,7 +136,7 @@ func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, e
 			return c, nil
 		}
 	}
-	ran, err := l.defined(ctx, update, live)
+	ran, err := l.defined(ctx, r.latest.Update, live)
 	switch {
 	case err != nil:
 		return c, err
@@ -120,18 +149,18 @@ func (l *syncRun) choose(ctx context.Context, current, update string) (chosen, e
 		}
 		return c, nil
 	}
-	if current == update {
+	if r.latest.Current == r.latest.Update {
 		return c, nil
 	}
 	c.rollout = &controller.Rollout{}
-	if err := l.readStored(ctx, update); err != nil || r.stored == nil || r.stored.Rollout == nil {
+	if err := l.readStored(ctx); err != nil || r.stored == nil || r.stored.Rollout == nil {
 		c.lost = true
 		return c, err
 	}
 	if c.rollout.Selected, c.rollout.Superseded, err = selectedBy(*r.stored.Rollout); err != nil {
 		return c, err
 	}
-	c.base, err = l.defined(ctx, current, live)
+	c.base, err = l.defined(ctx, r.stored.Rollout.From, live)
 	c.lost = c.base == nil
 	return c, err
 }
@@ -148,17 +177,33 @@ func selectedBy(state v1.RolloutState) (admitted, superseded revision.Selection,
 }
 
 // readStored reads the TemplateRevision with the state of the rollout, once. It remains nil if there is none.
-func (l *syncRun) readStored(ctx context.Context, id string) error {
+func (l *syncRun) readStored(ctx context.Context) (err error) {
+	r := &l.entry.revised
+	r.stored, err = l.fetch(ctx, r.latest.Update)
+	return err
+}
+
+// fetch reads a TemplateRevision. It returns nil if there is none, and looks for it again only after problem.SlowRetry.
+func (l *syncRun) fetch(ctx context.Context, id string) (*revisions.Revision, error) {
 	r := &l.entry.revised
 	if r.stored != nil && r.stored.ID == id {
-		return nil
+		return r.stored, nil
+	}
+	if left := r.missing[id].Sub(l.c.clock.Now()); left > 0 {
+		l.c.queue.AddAfter(l.name, left)
+		return nil, nil //nolint:nilnil // see above
 	}
 	stored, err := l.c.revisions.Get(ctx, l.tc, id)
-	if err != nil && !errors.Is(err, revisions.ErrMissing) {
-		return err
+	if !errors.Is(err, revisions.ErrMissing) {
+		delete(r.missing, id)
+		return stored, err
 	}
-	r.stored = stored
-	return nil
+	if r.missing == nil {
+		r.missing = map[string]time.Time{}
+	}
+	r.missing[id] = l.c.clock.Now().Add(problem.SlowRetry)
+	l.c.queue.AddAfter(l.name, problem.SlowRetry)
+	return nil, nil //nolint:nilnil // see above
 }
 
 // defined returns a revision with the live part of a spec. It returns nil if the revision is not known, or invalid with this part.
@@ -168,18 +213,14 @@ func (l *syncRun) defined(ctx context.Context, id string, live *v1.TemplateContr
 		return &r.newest, nil
 	}
 	known := r.known[id]
-	if known != nil && reflect.DeepEqual(revision.Live(known.spec), revision.Live(live)) {
-		return known, nil
-	}
 	if known == nil {
-		stored, err := l.c.revisions.Get(ctx, l.tc, id)
-		if errors.Is(err, revisions.ErrMissing) {
-			return nil, nil //nolint:nilnil // see above
-		}
-		if err != nil {
+		stored, err := l.fetch(ctx, id)
+		if err != nil || stored == nil {
 			return nil, err
 		}
 		known = &definition{id: id, spec: stored.Spec}
+	} else if reflect.DeepEqual(revision.Live(known.spec), revision.Live(live)) {
+		return known.valid(), nil
 	}
 	merged := revision.Merge(live, known.spec)
 	pause := queue.WorkerOf(ctx).Pauses()
@@ -190,11 +231,19 @@ func (l *syncRun) defined(ctx context.Context, id string, live *v1.TemplateContr
 		}
 	}
 	if rejection != nil || l.c.checks.accounts && spec.CheckAccount(merged) != nil {
-		return nil, nil //nolint:nilnil // see above
+		compiled = nil
 	}
 	known = &definition{id: id, spec: merged, compiled: compiled}
 	r.remember(known)
-	return known, nil
+	return known.valid(), nil
+}
+
+// valid returns d, or nil if it does not compile.
+func (d *definition) valid() *definition {
+	if d.compiled == nil {
+		return nil
+	}
+	return d
 }
 
 // remember keeps a compiled revision.
@@ -207,14 +256,11 @@ func (r *revised) remember(d *definition) {
 }
 
 // forgetOthers drops the compiled revisions that no longer run.
-func (r *revised) forgetOthers(c chosen) {
-	kept := map[string]*definition{}
-	for _, d := range []*definition{&c.running, c.base} {
-		if d != nil && d.id != r.newest.id && r.known[d.id] != nil {
-			kept[d.id] = r.known[d.id]
-		}
-	}
-	r.known = kept
+func (r *revised) forgetOthers() {
+	maps.DeleteFunc(r.known, func(id string, _ *definition) bool {
+		return id == r.newest.id || id != r.latest.Update && id != r.latest.Current
+	})
+	maps.DeleteFunc(r.missing, func(id string, _ time.Time) bool { return id != r.latest.Update && id != r.latest.Current })
 }
 
 // held returns the memory of the revisions that run besides that of the latest spec.

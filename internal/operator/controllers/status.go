@@ -69,8 +69,8 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        sealedSince,
-		CurrentRevision:    a.rolled.current,
-		UpdateRevision:     a.rolled.update,
+		CurrentRevision:    a.rolled.latest.Current,
+		UpdateRevision:     a.rolled.latest.Update,
 		Preview:            a.rolled.preview,
 		Finalizes:          a.mayHold(tc) && !e.Released,
 	}

@@ -94,6 +94,9 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 // claim tracks a TemplateController of this class, and releases one of another class.
 func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	if l.tc.Spec.ClassName != l.c.class {
+		if l.c.revisions != nil {
+			l.c.revisions.Forget(l.tc.UID)
+		}
 		return true, l.c.release(ctx, l.tc)
 	}
 	l.entry = l.c.track(l.tc)
@@ -230,7 +233,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return true, fmt.Errorf("watch for %s: %w", v1.Describe(l.name), err)
 	}
-	l.assembly.rolled = rolloutStatus{current: l.tc.Status.CurrentRevision, update: l.tc.Status.UpdateRevision, preview: l.tc.Status.Preview}
+	l.assembly.rolled = rolloutStatus{latest: l.entry.revised.latest, preview: l.tc.Status.Preview}
 	l.caches = caches
 	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, l.choice, caches)
 	l.c.recordReadable(l.entry, l.next)

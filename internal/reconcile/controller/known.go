@@ -39,12 +39,12 @@ func (c *Caches) ParentsComplete() bool {
 }
 
 // SyncingChildren reports whether any cache for children in that namespace has not completed its initial list, or their kind is about to be
-// recorded.
-func (c *Caches) SyncingChildren(namespace string) bool {
+// recorded. Kinds on trial only count if trial is true.
+func (c *Caches) SyncingChildren(namespace string, trial bool) bool {
 	for _, s := range c.Sources {
 		cache := s.For(namespace)
 		switch {
-		case cache == nil:
+		case cache == nil, s.Trial && !trial:
 		case s.Unrecorded && Readable(cache), !cache.Synced() && cache.Err() == nil:
 			return true
 		}

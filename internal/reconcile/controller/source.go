@@ -24,6 +24,8 @@ type Source struct {
 	Unrecorded bool
 	// Former is true if the templates no longer render the kind.
 	Former bool
+	// Trial is true if only a new revision needs the kind, which no parent has yet.
+	Trial bool
 }
 
 // tooManyWatchesError means that the tenant has reached its watch limit.

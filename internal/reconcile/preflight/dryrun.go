@@ -35,8 +35,10 @@ type Attempt struct {
 	UnreadKinds []schema.GroupVersionKind
 	// NotChecked describes what is unknown, and why, without values of objects. It does not include the results of Writes.
 	NotChecked []string
-	// Retry is true if the API server did not respond, a permission is missing, or a cache is syncing.
+	// Retry is true if the API server did not respond, or a cache is syncing.
 	Retry bool
+	// Denied is true if templater lacks a permission.
+	Denied bool
 
 	desired []*child.Wanted
 	written map[part]*Write // as Writes
@@ -57,6 +59,7 @@ func (p *Planner) DryRun(ctx context.Context, c *controller.Controller, parent t
 	a.settle(writes.over)
 	if ctx.Err() != nil { // the reconciliation may have ended early
 		a.Ran, a.Retry = false, true
+		a.NotChecked = append(a.NotChecked, a.Parent.String()+": the dry runs took too long")
 	}
 	return a
 }
@@ -66,7 +69,7 @@ func unable(c *controller.Controller, name types.NamespacedName) (why string, sy
 	if !c.Runs() || c.TeardownOnly {
 		return "its definition is suspended or rejected, or its kind is not served", false
 	}
-	if !c.ParentsSynced(name.Namespace) || c.SyncingChildren(name.Namespace) || c.SyncingRelated() {
+	if !c.ParentsSynced(name.Namespace) || c.SyncingChildren(name.Namespace, true) || c.SyncingRelated() {
 		return "the caches are syncing", true
 	}
 	cache := c.ParentCache(name.Namespace)
@@ -102,11 +105,11 @@ func (a *Attempt) settle(over int) {
 		if w.partial() && !slices.ContainsFunc(a.Problems, func(p *problem.Problem) bool { return p.Reason == w.reason() }) {
 			w.Outcome, w.Why = Accepted, "" // it was repeated with other content, such as a shorter message
 		}
-		a.Retry = a.Retry || w.Outcome == Unanswered || w.Outcome == Denied
+		a.Retry, a.Denied = a.Retry || w.Outcome == Unanswered, a.Denied || w.Outcome == Denied
 		recorded[w.object()] = w.Why != "" && w.Outcome != Conflict
 	}
 	for _, issue := range a.Problems {
-		a.Retry = a.Retry || issue.Denial != (problem.Denial{})
+		a.Denied = a.Denied || issue.Denial != (problem.Denial{})
 		_, object, _ := strings.Cut(issue.Write, " ")
 		if issue.Message != "" && !recorded[object] && !slices.Contains(elsewhere, issue.Reason) {
 			a.NotChecked = append(a.NotChecked, a.Parent.String()+": "+issue.Message)

@@ -39,7 +39,7 @@ func New(o Options) *Planner {
 // Candidate is a revision that is not running.
 type Candidate struct {
 	New     *controller.Controller
-	Current *controller.Controller // the running revision; nil if there is none
+	Current *controller.Controller // what runs: each parent is compared with its revision; nil if there is none
 	// Parents are the parents to reconcile; only the first MostParents count.
 	Parents []types.NamespacedName
 }
@@ -70,6 +70,9 @@ func (p *Planner) Preflight(ctx context.Context, in Candidate) Verdict {
 		v.add(&a)
 		if a.Ran {
 			attempts = append(attempts, a)
+		}
+		if a.Denied && !v.Retry { // a missing permission is waited for, unless it is missing already
+			v.Retry = !p.current(ctx, in, parent).Denied
 		}
 	}
 	for i := range attempts {
@@ -104,12 +107,18 @@ func (v *Verdict) add(a *Attempt) {
 	}
 }
 
-// current reconciles the parent with the running revision. Without one, nothing is written.
+// current reconciles the parent with the revision that it has. Without one, nothing is written.
 func (p *Planner) current(ctx context.Context, in Candidate, parent types.NamespacedName) *Attempt {
-	if in.Current == nil {
+	running := in.Current
+	if running != nil {
+		if o := running.Parent(parent); o != nil {
+			running = running.For(o)
+		}
+	}
+	if running == nil {
 		return &Attempt{Ran: true}
 	}
-	a := p.DryRun(ctx, in.Current, parent)
+	a := p.DryRun(ctx, running, parent)
 	return &a
 }
 

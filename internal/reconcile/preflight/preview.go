@@ -15,11 +15,15 @@ import (
 const mostExamples = 5
 
 // Preview counts what a revision would change for these parents. It also counts changes that wait for other objects, but no deletions of a
-// parent for which another write fails. Parents counts those that could be examined: their caches are synced, and the API server responded. The
+// parent for which another write fails. Parents counts those that could be examined: their caches are synced, and the API server responded before
+// ctx was done. The
 // caller sets Revision and Total.
 func (p *Planner) Preview(ctx context.Context, candidate *controller.Controller, parents []types.NamespacedName) v1.RolloutPreview {
 	out := v1.RolloutPreview{Time: metav1.NewTime(p.Clock.Now())}
 	for _, parent := range parents {
+		if ctx.Err() != nil {
+			break
+		}
 		a := p.DryRun(ctx, candidate, parent)
 		unanswered := slices.ContainsFunc(a.Writes, func(w *Write) bool { return w.Outcome == Unanswered })
 		if !a.Ran || unanswered || len(a.UnreadKinds) > 0 {

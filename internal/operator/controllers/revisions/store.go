@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,10 +52,24 @@ func New(spec *v1.TemplateControllerSpec, number int64, rollout *v1.RolloutState
 	return out, err
 }
 
+// Latest returns the revisions of the TemplateController, of which this is the newest one.
+func (r *Revision) Latest() Latest {
+	out := Latest{Update: r.ID, Current: r.ID, Number: r.Number}
+	if r.Rollout != nil && r.Rollout.From != "" {
+		out.Current = r.Rollout.From
+	}
+	return out
+}
+
 // Store reads and writes TemplateRevisions as the operator itself. It is safe for concurrent use.
 type Store struct {
 	Cluster controller.Client
 	Seals   *seal.Ring
+
+	mu sync.Mutex
+	// newest are the newest TemplateRevisions, by the UID of their owner, as of the first call of Latest or Sweep, without those that Latest has
+	// returned or Forget was called for; nil before.
+	newest map[types.UID]stored
 }
 
 func at(name string) request.Location {
@@ -102,9 +119,13 @@ func (s *Store) Put(ctx context.Context, tc *v1.TemplateController, r *Revision)
 	}
 	name := nameOf(tc, r.ID)
 	label, value := v1.ControllerLabel(tc.Key())
-	metadata := map[string]any{"name": name, "labels": map[string]any{
-		v1.LabelControllerUID: string(tc.UID), v1.LabelRevision: strconv.FormatInt(r.Number, 10), label: value, v1.LabelManagedBy: v1.ManagedBy,
-	}}
+	labels := map[string]any{
+		v1.LabelControllerUID: string(tc.UID), v1.LabelRevision: strconv.FormatInt(r.Number, 10), v1.LabelRevisionID: r.ID, label: value, v1.LabelManagedBy: v1.ManagedBy,
+	}
+	if from := r.Latest().Current; from != r.ID {
+		labels[v1.LabelRolloutFrom] = from
+	}
+	metadata := map[string]any{"name": name, "labels": labels}
 	content["apiVersion"], content["kind"], content["metadata"] = v1.GroupVersion.String(), v1.KindTemplateRevision, metadata
 	if r.uid == "" {
 		metadata["resourceVersion"] = "1"
@@ -128,18 +149,74 @@ func (s *Store) Put(ctx context.Context, tc *v1.TemplateController, r *Revision)
 	return nil
 }
 
-// stored is a TemplateRevision in a list.
+// stored is the metadata of a TemplateRevision.
 type stored struct {
-	name   string
-	uid    types.UID
-	number int64
-	owner  types.UID
+	name     string
+	uid      types.UID
+	number   int64
+	owner    types.UID
+	id, from string // LabelRevisionID, LabelRolloutFrom
+}
+
+// Latest are the revisions of a TemplateController; "" = there are none.
+type Latest struct {
+	Update  string // the ID of the newest one
+	Current string // the ID of the one that parents have that do not have Update; Update if it is not rolled out
+	Number  int64  // of Update
+}
+
+// Latest reads which revisions a TemplateController has. It does not depend on the status, which authors may be able to write, but only on the
+// metadata of TemplateRevisions. The first call of Latest or Sweep reads that of all, for later calls about other TemplateControllers.
+func (s *Store) Latest(ctx context.Context, owner types.UID) (Latest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := s.newest
+	if _, known := from[owner]; !known {
+		var err error
+		if from, err = s.listNewest(ctx, owner); err != nil {
+			return Latest{}, err
+		}
+	}
+	r := from[owner]
+	delete(from, owner)
+	return Latest{Update: r.id, Current: cmp.Or(r.from, r.id), Number: r.number}, nil
+}
+
+// listNewest returns the newest TemplateRevision of an owner or, for the first time, of all. The caller holds the lock.
+func (s *Store) listNewest(ctx context.Context, owner types.UID) (map[types.UID]stored, error) {
+	selector := v1.LabelControllerUID + "=" + string(owner)
+	if s.newest == nil {
+		selector = ""
+	}
+	all, err := s.list(ctx, selector)
+	if err != nil {
+		return nil, fmt.Errorf("list TemplateRevisions: %w", err)
+	}
+	newest := map[types.UID]stored{}
+	for _, r := range all {
+		if n, more := newest[r.owner]; !more || r.number > n.number {
+			newest[r.owner] = r
+		}
+	}
+	if s.newest == nil {
+		s.newest = newest
+	}
+	return newest, nil
+}
+
+// Forget drops what the first call of Latest has read about a TemplateController, because another installation may write its TemplateRevisions.
+func (s *Store) Forget(owner types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.newest, owner)
 }
 
 func (s *Store) list(ctx context.Context, selector string) (all []stored, err error) {
 	err = s.Cluster.EachMetadata(ctx, v1.RevisionResource, selector, func(o *object.Object) {
 		number, _ := strconv.ParseInt(o.Get(v1.LabelRevision), 10, 64)
-		all = append(all, stored{o.Name(), o.UID(), number, types.UID(o.Get(v1.LabelControllerUID))})
+		owner, id, from := o.Get(v1.LabelControllerUID), o.Get(v1.LabelRevisionID), o.Get(v1.LabelRolloutFrom)
+		// Labels are parts of the text of the object, which is not needed any longer.
+		all = append(all, stored{strings.Clone(o.Name()), o.UID(), number, types.UID(strings.Clone(owner)), strings.Clone(id), strings.Clone(from)})
 	})
 	return all, err
 }
@@ -179,28 +256,35 @@ func (s *Store) Drop(ctx context.Context, key string, uid types.UID) error {
 	return s.delete(ctx, all)
 }
 
-// Sweep deletes the revisions of TemplateControllers that were deleted while no operator was running. exists reports whether a
-// TemplateController with that UID is known.
+// Sweep deletes the revisions of TemplateControllers that do not exist anymore.
 func (s *Store) Sweep(ctx context.Context, exists func(types.UID) bool) error {
-	all, err := s.list(ctx, "")
-	if err != nil {
-		return err
+	s.mu.Lock()
+	all := s.newest
+	if all == nil {
+		var err error
+		if all, err = s.listNewest(ctx, ""); err != nil {
+			s.mu.Unlock()
+			return err
+		}
 	}
-	dropped := map[types.UID]bool{}
-	for _, r := range all {
-		if exists(r.owner) || dropped[r.owner] {
+	all = maps.Clone(all)
+	s.mu.Unlock()
+	for owner, r := range all {
+		if exists(owner) {
 			continue
 		}
-		dropped[r.owner] = true
 		o, err := s.Cluster.Get(ctx, at(r.name))
-		if err != nil {
+		if err != nil && !apierrors.IsNotFound(err) {
 			return err
+		}
+		if err != nil {
+			continue
 		}
 		whole, err := revision.Read(o)
 		if err != nil {
 			continue // it was not written by templater
 		}
-		if err := s.Drop(ctx, v1.Key(whole.Controller.Namespace, whole.Controller.Name), r.owner); err != nil {
+		if err := s.Drop(ctx, v1.Key(whole.Controller.Namespace, whole.Controller.Name), owner); err != nil {
 			return err
 		}
 	}
