@@ -83,7 +83,7 @@ func TestRefusedEditChangesNothing(t *testing.T) {
 	const parents = 50
 	s := newScope(t)
 	s.defineThing()
-	startOperator(t, "--revisions")
+	startOperator(t)
 	s.controller(strings.ReplaceAll(webs, "@label", "app"))
 	for i := range parents {
 		s.thing(fmt.Sprint("p-", i), "{}")
@@ -162,7 +162,7 @@ func TestFailingEditReachesFirstStepOnly(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	op := startOperator(t, "--revisions")
+	op := startOperator(t)
 	edition := func(text, retry string) string {
 		return strings.NewReplacer("@text", text, "@retry", retry).Replace(stagedMaps)
 	}
@@ -179,7 +179,7 @@ func TestFailingEditReachesFirstStepOnly(t *testing.T) {
 	t.Log(message(halted, "Progressing"))
 	s.waitTexts("map[bad:1 one:3]")
 	op.Kill()
-	startOperator(t, "--revisions")
+	startOperator(t)
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Progressing", "False", "RolloutHalted") })
 	s.waitTexts("map[bad:1 one:3]")
 

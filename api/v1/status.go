@@ -234,7 +234,6 @@ const (
 	ReasonRolloutComplete   = "RolloutComplete"
 	ReasonRevisionNotFound  = "RevisionNotFound"
 	ReasonRevisionNotStored = "RevisionNotStored"
-	ReasonRevisionsDisabled = "RevisionsDisabled"
 
 	ReasonParentsReady  = "ParentsReady"
 	ReasonParentsFailed = "ParentsFailed"

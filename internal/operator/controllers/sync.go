@@ -94,9 +94,7 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 // claim tracks a TemplateController of this class, and releases one of another class.
 func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	if l.tc.Spec.ClassName != l.c.class {
-		if l.c.revisions != nil {
-			l.c.revisions.Forget(l.tc.UID)
-		}
+		l.c.revisions.Forget(l.tc.UID)
 		return true, l.c.release(ctx, l.tc)
 	}
 	l.entry = l.c.track(l.tc)
@@ -131,10 +129,9 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 		compiled = nil
 	}
 	l.c.mu.RUnlock()
-	switch {
-	case !l.work.check, compiled != nil:
+	if !l.work.check || compiled != nil {
 		l.tc.Spec = *known
-	case l.work.rejection == nil || l.c.revisions != nil: // with revisions, the live part of a rejected spec is needed
+	} else { // the live part of a rejected spec is needed, too
 		read, err := l.c.Whole(ctx, l.packed, l.tc)
 		if err != nil {
 			return true, err
@@ -212,10 +209,10 @@ func (l *syncRun) take(x examined) {
 	e.dropUnrecorded()
 }
 
-// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected, or there are no revisions.
+// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected.
 func (l *syncRun) revisionID() string {
 	switch e := l.entry; {
-	case e.rejection != nil, l.c.revisions == nil:
+	case e.rejection != nil:
 		return ""
 	case !l.work.fresh && e.revised.newest.id != "":
 		return e.revised.newest.id
