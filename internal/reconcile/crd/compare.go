@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -83,6 +84,9 @@ func (v *validator) check(object map[string]any) (found map[defect]bool, whole b
 		if err.Type == field.ErrorTypeTypeInvalid {
 			mistyped[pathOf(err)] = true
 		}
+	}
+	for _, err := range objectmeta.Validate(context.Background(), nil, object, v.structural, false) {
+		found[defect{pathOf(err), reasonOf(err)}] = true
 	}
 	for _, err := range listtype.ValidateListSetsAndMaps(nil, v.structural, object) {
 		found[defect{pathOf(err), "contains duplicate items"}] = true

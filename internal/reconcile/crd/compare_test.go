@@ -3,6 +3,7 @@
 package crd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,21 @@ func TestDefinitionWithoutSchemaAllowsAnything(t *testing.T) {
 	c.Add("a", map[string]any{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "text"}})
 	if objects, why, _ := c.Broken(); objects != 1 {
 		t.Error(why)
+	}
+}
+
+func TestEmbeddedResourcesNeedTypeAndValidMetadata(t *testing.T) {
+	const schema = "openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {of: {type: object, x-kubernetes-preserve-unknown-fields: true%s}}}}}"
+	c, err := Compare(definitionOf(t, fmt.Sprintf(schema, "")), definitionOf(t, fmt.Sprintf(schema, ", x-kubernetes-embedded-resource: true")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Add("a", website(map[string]any{"of": map[string]any{"apiVersion": "v1", "kind": "Secret name"}}))
+	c.Add("b", website(map[string]any{"of": map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a"}}}))
+	c.Add("c", website(map[string]any{"of": map[string]any{"apiVersion": "v1"}}))
+	want := []string{"spec.of.* does not match the new schema (in 1 object, for example a)", "spec.of.* is required, but not set (in 1 object, for example c)"}
+	if _, why, _ := c.Broken(); !slices.Equal(why, want) {
+		t.Errorf("%q", why)
 	}
 }
 

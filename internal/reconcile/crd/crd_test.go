@@ -209,6 +209,10 @@ func TestKindNeedsGroupAndIsNotBuiltIn(t *testing.T) {
 	if _, errs := Of("x", spec); len(errs) != 1 || errs[0].Field != "spec.watch.apiVersion" {
 		t.Error(errs)
 	}
+	spec.Watch = v1.Watch{APIVersion: "templater.dev/v1", Kind: "Thing"}
+	if _, errs := Of("x", spec); len(errs) != 1 || errs[0].Detail != "templater's own API group cannot be used with crd: choose another one, as in example.org/v1" {
+		t.Error(errs)
+	}
 	spec.Watch = v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}
 	if _, errs := Of("x", spec); len(errs) != 1 || errs[0].Detail != "Deployment is a built-in kind: remove crd" {
 		t.Error(errs)

@@ -51,6 +51,9 @@ func of(name string, spec *v1.TemplateControllerSpec, at *field.Path) (*apiexten
 	if _, err := (kind.Declared{}).Resolve(gv.WithKind(spec.Watch.Kind)); err == nil {
 		return nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, spec.Watch.Kind+" is a built-in kind: remove crd")}
 	}
+	if gv.Group == v1.GroupVersion.Group {
+		return nil, field.ErrorList{field.Invalid(field.NewPath("spec", "watch", "apiVersion"), spec.Watch.APIVersion, "templater's own API group cannot be used with crd: choose another one, as in example.org/v1")}
+	}
 	if !strings.Contains(gv.Group, ".") {
 		return nil, field.ErrorList{field.Invalid(field.NewPath("spec", "watch", "apiVersion"), spec.Watch.APIVersion, "the API group of a CustomResourceDefinition needs at least one dot, as in example.org/v1")}
 	}

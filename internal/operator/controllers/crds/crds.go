@@ -184,6 +184,8 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 	switch {
 	case live.DeletionTimestamp != nil:
 		return no(v1.ReasonCRDTerminating, "CustomResourceDefinition %s is being deleted: templater recreates it once it is gone", name), RetryRefused, nil
+	case live.Spec.Group != s.want.Spec.Group || live.Spec.Names.Kind != s.want.Spec.Names.Kind:
+		return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s defines kind %s: set spec.crd.names.plural to another name", name, problem.PublicKind(live.Spec.Names.Kind)), RetryRefused, nil
 	case owner != s.tc.Name && live.Annotations[v1.AnnotationAdopt] != s.tc.Name:
 		by := "was not created by templater"
 		if owner != "" {
@@ -236,8 +238,6 @@ func (s *sync) fixed(live *apiextensionsv1.CustomResourceDefinition) *metav1.Con
 		versions = append(versions, v.Name)
 	}
 	switch want := s.want.Spec; {
-	case live.Spec.Group != want.Group || live.Spec.Names.Kind != want.Names.Kind:
-		return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s defines kind %s: set spec.crd.names.plural to another name", live.Name, problem.PublicKind(live.Spec.Names.Kind))
 	case live.Spec.Scope != want.Scope:
 		return no(v1.ReasonBreakingChange, "the scope of kind %s is %s and cannot be changed: restore spec.crd.scope", want.Names.Kind, live.Spec.Scope)
 	case !slices.Equal(versions, []string{want.Versions[0].Name}):

@@ -254,6 +254,15 @@ func TestCRDOfAnotherKindIsRechecked(t *testing.T) {
 	}
 }
 
+func TestAdoptionIsNotOfferedForAnotherKind(t *testing.T) {
+	w := created(t, page)
+	w.change(func(o *unstructured.Unstructured) {
+		o.SetLabels(nil)
+		_ = unstructured.SetNestedField(o.Object, "Site", "spec", "names", "kind")
+	})
+	w.sync("False CRDNotOwned: CustomResourceDefinition websites.example.org defines kind Site: set spec.crd.names.plural to another name", "get customresourcedefinitions websites")
+}
+
 func TestBreakingChangesAreRefused(t *testing.T) {
 	w := created(t, page)
 	w.website("one", "{page: hello}")
