@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -219,6 +220,43 @@ func schemaOf(definition *apiextensionsv1.CustomResourceDefinition) *apiextensio
 		return s.OpenAPIV3Schema
 	}
 	return &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+}
+
+// LosesDefaults returns whether the change could change values of an object that are not stored: reading an object adds the defaults of the
+// current schema. They are stored when the object is written.
+func (c *Comparison) LosesDefaults(object map[string]any) bool {
+	stored, read := runtime.DeepCopyJSON(object), runtime.DeepCopyJSON(object)
+	dropDefaults(stored, c.before.structural)
+	defaulting.Default(stored, c.after.structural)
+	defaulting.Default(read, c.after.structural)
+	return !reflect.DeepEqual(stored, read)
+}
+
+// dropDefaults removes all values that are equal to their defaults.
+func dropDefaults(value any, s *structuralschema.Structural) {
+	if s == nil {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, child := range value {
+			field, found := s.Properties[name]
+			if !found && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+				field = *s.AdditionalProperties.Structural
+			}
+			defaults := runtime.DeepCopyJSONValue(field.Default.Object)
+			defaulting.Default(defaults, &field)
+			if found && defaults != nil && reflect.DeepEqual(child, defaults) {
+				delete(value, name)
+				continue
+			}
+			dropDefaults(child, &field)
+		}
+	case []any:
+		for _, item := range value {
+			dropDefaults(item, s.Items)
+		}
+	}
 }
 
 // Add checks a stored object. name is how messages name it. The change breaks the object if it has a defect that it did not have before.

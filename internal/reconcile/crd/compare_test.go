@@ -80,6 +80,38 @@ func TestEmbeddedResourcesNeedTypeAndValidMetadata(t *testing.T) {
 	}
 }
 
+func TestValuesThatMayNotBeStored(t *testing.T) {
+	const before = `schema: {spec: {a: integer | default=1, in: {b: integer | default=2, c: string}, of: "[]Item", by: "map[string]Item", free: object}, types: {Item: {d: integer | default=3}}}`
+	for _, row := range []struct {
+		from, to string // in before
+		spec     map[string]any
+		want     bool
+	}{
+		{"default=1", "default=9", map[string]any{"a": int64(1)}, true},
+		{"default=1", "default=9", map[string]any{"a": int64(2)}, false},
+		{"integer | default=1", "integer", map[string]any{"a": int64(1)}, true},
+		{"a: integer", "e: string, a: integer", map[string]any{"a": int64(1)}, false},
+		{"default=2", "default=9", map[string]any{"in": map[string]any{"b": int64(2), "c": "x"}}, true},
+		{"default=2", "default=9", map[string]any{"in": map[string]any{"b": int64(2)}}, true},
+		{"default=2", "default=9", map[string]any{"a": int64(1), "in": map[string]any{"b": int64(4)}}, false},
+		{"default=3", "default=9", map[string]any{"of": []any{map[string]any{"d": int64(4)}, map[string]any{"d": int64(3)}}}, true},
+		{"default=3", "default=9", map[string]any{"by": map[string]any{"k": map[string]any{"d": int64(3)}}}, true},
+		{"default=3", "default=9", map[string]any{"free": map[string]any{"d": int64(3)}}, false},
+	} {
+		c, err := Compare(definitionOf(t, before), definitionOf(t, strings.Replace(before, row.from, row.to, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := website(row.spec)
+		if got := c.LosesDefaults(o); got != row.want {
+			t.Errorf("%s becomes %s: %v: got %v", row.from, row.to, row.spec, got)
+		}
+		if diff := cmp.Diff(website(row.spec), o); diff != "" {
+			t.Error("the object was changed", diff)
+		}
+	}
+}
+
 // TestRulesForManyObjectsHaveALimitedCost has a rule that costs much for each object: once it has cost too much, objects are not checked.
 func TestRulesForManyObjectsHaveALimitedCost(t *testing.T) {
 	c, err := Compare(definitionOf(t, "schema: {spec: {a: '[]integer'}}"), definitionOf(t, "schema: {spec: {a: '[]integer | maxItems=300 validation=\"self.all(x, self.all(y, x == y))\"'}}"))

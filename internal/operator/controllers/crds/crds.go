@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
@@ -257,9 +258,13 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		return nil, nil
 	}
 	resource := schema.GroupVersionResource{Group: live.Spec.Group, Version: live.Spec.Versions[0].Name, Resource: live.Spec.Names.Plural}
+	var inherit []types.NamespacedName
 	err = s.Cluster(s.as).Each(ctx, resource, "", func(o *object.Object) { //nolint:contextcheck // Add computes for less than a millisecond
-		name := strings.TrimPrefix(o.Key().String(), "/")
-		comparison.Add(name, o.Content())
+		content := o.Content()
+		comparison.Add(strings.TrimPrefix(o.Key().String(), "/"), content)
+		if comparison.LosesDefaults(content) {
+			inherit = append(inherit, o.Key())
+		}
 	})
 	if request.MissingObject(err) && served(live).Status != metav1.ConditionTrue {
 		err = nil // without a resource, there are no objects
@@ -280,9 +285,29 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		why = append(why, fmt.Sprintf("%s not validated: too many values, or too expensive CEL rules", problem.Count(unchecked, "stored object was", "stored objects were")))
 	}
 	if len(why) == 0 || s.tc.Spec.CRD.AllowBreaking == hash {
-		return nil, nil
+		return s.storeDefaults(ctx, resource, inherit)
 	}
 	return no(v1.ReasonBreakingChange, "the new schema is not applied: %s; to apply it anyway, set spec.crd.allowBreaking: %q", strings.Join(why, "; "), hash), nil
+}
+
+// storeDefaults makes the API server store the defaults of the current schema in these objects, so that a new schema with other defaults does
+// not change them. It applies an empty status, which changes nothing else.
+func (s *sync) storeDefaults(ctx context.Context, resource schema.GroupVersionResource, objects []types.NamespacedName) (*metav1.Condition, error) {
+	for _, o := range objects {
+		metadata := map[string]any{"name": o.Name}
+		if o.Namespace != "" {
+			metadata["namespace"] = o.Namespace
+		}
+		body := object.Append(nil, map[string]any{"apiVersion": s.tc.Spec.Watch.APIVersion, "kind": s.tc.Spec.Watch.Kind, "metadata": metadata})
+		_, err := s.Cluster(s.as).ApplyStatus(ctx, request.Location{Resource: resource, Namespace: o.Namespace, Name: o.Name}, body, "templater-crd", false)
+		switch {
+		case permissions.Denied(err):
+			return no(v1.ReasonForbidden, "the new schema is not applied, because it changes defaults, and %s is not allowed to store the previous ones in existing objects: grant {apiGroups: [%s], resources: [%s/status], verbs: [patch]} in all namespaces", user(s.as), resource.Group, resource.Resource), nil
+		case err != nil && !request.MissingObject(err):
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 func (s *sync) manager() string { return v1.FieldManager(s.tc.Key()) }

@@ -263,6 +263,36 @@ func TestAdoptionIsNotOfferedForAnotherKind(t *testing.T) {
 	w.sync("False CRDNotOwned: CustomResourceDefinition websites.example.org defines kind Site: set spec.crd.names.plural to another name", "get customresourcedefinitions websites")
 }
 
+// TestInheritedDefaultsAreStoredBeforeTheyChange has an object with a value that may not be stored: it may be the default of the schema.
+func TestInheritedDefaultsAreStoredBeforeTheyChange(t *testing.T) {
+	const withDefault = `crd: {schema: {spec: {page: "string | default=home required=true"}}}`
+	requests := []string{"get customresourcedefinitions websites", "list websites everywhere"}
+	for name, after := range map[string]string{
+		"another default": `crd: {schema: {spec: {page: "string | default=start required=true"}}}`,
+		"required":        `crd: {schema: {spec: {page: "string | required=true"}}}`,
+		"optional":        `crd: {schema: {spec: {page: string}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := created(t, withDefault)
+			w.website("one", "{page: home}")
+			w.website("two", "{page: other}")
+			w.edit(after)
+			w.refuse["status websites"] = apierrors.NewForbidden(websites.GroupResource(), "", errors.New(`User "`+robot+`" cannot patch resource "websites/status" in API group "example.org" in the namespace "ns"`))
+			w.sync("False Forbidden: the new schema is not applied, because it changes defaults, and "+robot+" is not allowed to store the previous ones in existing objects: grant {apiGroups: [example.org], resources: [websites/status], verbs: [patch]} in all namespaces", append(requests, "status websites one")...)
+			clear(w.refuse)
+			w.clock.Step(RetryRefused)
+			w.sync(established, append(requests, "status websites one", "patch customresourcedefinitions websites")...)
+			w.settle()
+		})
+	}
+	t.Run("the same default", func(t *testing.T) {
+		w := created(t, withDefault)
+		w.website("one", "{page: home}")
+		w.edit(`crd: {schema: {spec: {more: string, page: "string | default=home required=true"}}}`)
+		w.sync(established, append(requests, "patch customresourcedefinitions websites")...)
+	})
+}
+
 func TestBreakingChangesAreRefused(t *testing.T) {
 	w := created(t, page)
 	w.website("one", "{page: hello}")
