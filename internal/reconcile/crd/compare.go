@@ -223,20 +223,22 @@ func schemaOf(definition *apiextensionsv1.CustomResourceDefinition) *apiextensio
 }
 
 // LosesDefaults returns whether the change could change values of an object that are not stored: reading an object adds the defaults of the
-// current schema. They are stored when the object is written.
+// current schema. They are stored when the object is written. It is also true if the object is too expensive to check.
 func (c *Comparison) LosesDefaults(object map[string]any) bool {
+	w := &weight{maxCheckedValues, maxPathBytes}
+	w.take(object, c.after.structural, 0)
 	stored, read := runtime.DeepCopyJSON(object), runtime.DeepCopyJSON(object)
-	dropDefaults(stored, c.before.structural)
+	w.dropDefaults(stored, c.before.structural)
+	if !w.left() {
+		return true
+	}
 	defaulting.Default(stored, c.after.structural)
 	defaulting.Default(read, c.after.structural)
 	return !reflect.DeepEqual(stored, read)
 }
 
 // dropDefaults removes all values that are equal to their defaults.
-func dropDefaults(value any, s *structuralschema.Structural) {
-	if s == nil {
-		return
-	}
+func (w *weight) dropDefaults(value any, s *structuralschema.Structural) {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, child := range value {
@@ -244,17 +246,20 @@ func dropDefaults(value any, s *structuralschema.Structural) {
 			if !found && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
 				field = *s.AdditionalProperties.Structural
 			}
+			if w.take(nil, &field, 0); !w.left() {
+				return
+			}
 			defaults := runtime.DeepCopyJSONValue(field.Default.Object)
 			defaulting.Default(defaults, &field)
 			if found && defaults != nil && reflect.DeepEqual(child, defaults) {
 				delete(value, name)
-				continue
+			} else {
+				w.dropDefaults(child, &field)
 			}
-			dropDefaults(child, &field)
 		}
 	case []any:
 		for _, item := range value {
-			dropDefaults(item, s.Items)
+			w.dropDefaults(item, cmp.Or(s.Items, &structuralschema.Structural{}))
 		}
 	}
 }

@@ -112,6 +112,27 @@ func TestValuesThatMayNotBeStored(t *testing.T) {
 	}
 }
 
+// TestLargeDefaultsAreNotCopiedForEachItem has many items, each with a default of many values.
+func TestLargeDefaultsAreNotCopiedForEachItem(t *testing.T) {
+	large := strings.Repeat("1,", 5000) + "1"
+	before := `schema: {spec: {of: "[]Item"}, types: {Item: {l: "[]integer | default=[` + large + `]"}}}`
+	c, err := Compare(definitionOf(t, before), definitionOf(t, strings.Replace(before, "default=[1,", "default=[2,", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := make([]any, 5000)
+	for i := range items {
+		items[i] = map[string]any{"l": []any{}}
+	}
+	if allocated := testing.AllocsPerRun(1, func() {
+		if !c.LosesDefaults(website(map[string]any{"of": items})) {
+			t.Error("the object is not too expensive")
+		}
+	}); allocated > 100_000 {
+		t.Errorf("%v allocations", allocated)
+	}
+}
+
 // TestRulesForManyObjectsHaveALimitedCost has a rule that costs much for each object: once it has cost too much, objects are not checked.
 func TestRulesForManyObjectsHaveALimitedCost(t *testing.T) {
 	c, err := Compare(definitionOf(t, "schema: {spec: {a: '[]integer'}}"), definitionOf(t, "schema: {spec: {a: '[]integer | maxItems=300 validation=\"self.all(x, self.all(y, x == y))\"'}}"))
