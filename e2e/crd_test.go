@@ -140,6 +140,30 @@ func TestOneFileDefinesKindAndController(t *testing.T) {
 	s.controllerOther(strings.Replace(website, "page: string |", "page: integer |", 1))
 }
 
+// TestInheritedDefaultsSurviveSchemaChanges has an object that was stored before its field with a default was added.
+func TestInheritedDefaultsSurviveSchemaChanges(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.apply(strings.ReplaceAll(crdRights, "@user", operatorOf(t)))
+	s.waitAllowed(operatorOf(t), authorizationv1.ResourceAttributes{Group: definitions.Group, Resource: definitions.Resource, Verb: "create"})
+	startOperator(t)
+	const none = `
+watch: {apiVersion: "@group/v1", kind: Website}
+children: [{name: none, template: "{{/* none */}}"}]
+crd: {schema: {spec: {page: string}}}
+`
+	s.own(definitions, s.expand("websites.@group"))
+	s.controller(none)
+	s.website("one", "{page: hello}")
+	for _, text := range []string{`string | default=blue`, `string | default=red`, `string | required=true`} {
+		s.applyController("@id", strings.Replace(none, "page: string", "page: string, color: \""+text+"\"", 1))
+		s.crdReady("True", "Established")
+		waitFor(t, s.in(s.resource("websites")), "one", func(o *unstructured.Unstructured) error {
+			return same("spec", map[string]any{"page": "hello", "color": "blue"}, o.Object["spec"])
+		})
+	}
+}
+
 // controllerOther applies a second TemplateController that defines the same kind, which must not touch its CRD.
 func (s *scope) controllerOther(spec string) {
 	s.t.Helper()
