@@ -7,6 +7,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -155,12 +156,21 @@ crd: {schema: {spec: {page: string}}}
 	s.own(definitions, s.expand("websites.@group"))
 	s.controller(none)
 	s.website("one", "{page: hello}")
-	for _, text := range []string{`string | default=blue`, `string | default=red`, `string | required=true`} {
-		s.applyController("@id", strings.Replace(none, "page: string", "page: string, color: \""+text+"\"", 1))
+	for _, row := range []struct{ color, fresh string }{{"default=blue", "blue"}, {"default=red", "red"}, {"required=true", ""}} {
+		s.applyController("@id", strings.Replace(none, "page: string", "page: string, color: \"string | "+row.color+"\"", 1))
 		s.crdReady("True", "Established")
-		waitFor(t, s.in(s.resource("websites")), "one", func(o *unstructured.Unstructured) error {
-			return same("spec", map[string]any{"page": "hello", "color": "blue"}, o.Object["spec"])
+		eventually(t, soon, func() error { // the API server may still use the previous schema
+			o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": s.group + "/v1", "kind": "Website", "metadata": map[string]any{"name": "fresh"}, "spec": map[string]any{"page": "new"}}}
+			created, err := s.in(s.resource("websites")).Create(t.Context(), o, metav1.CreateOptions{DryRun: dryRun})
+			if err != nil {
+				return same("new object", row.fresh, "")
+			}
+			color, _, _ := unstructured.NestedString(created.Object, "spec", "color")
+			return same("color of a new object", row.fresh, color)
 		})
+		if err := same("spec", map[string]any{"page": "hello", "color": "blue"}, waitFor(t, s.in(s.resource("websites")), "one", nil).Object["spec"]); err != nil {
+			t.Errorf("after %s: %v", row.color, err)
+		}
 	}
 }
 
