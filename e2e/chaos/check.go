@@ -85,6 +85,7 @@ type checker struct {
 	counts  bool                    // whether to compare the counts of TemplateControllers
 	rested  bool                    // whether conditions caused by faults only must have disappeared
 	failing map[model.ParentID]bool // parents whose ready condition must report a failure
+	halted  []string                // TemplateControllers with a halted rollout
 	faults  []string
 
 	miscounts int // number of faults that are wrong counts
@@ -158,7 +159,7 @@ func (c *checker) desired() map[model.ChildID]model.Child {
 }
 
 // frozen reports whether the TemplateController is inactive, so that the state of its children is unknown.
-func (c *checker) frozen(shape string) bool { return c.world.Controllers[shape].Frozen() }
+func (c *checker) frozen(shape string) bool { return c.world.Running(shape).Frozen() }
 
 // bad reports whether the API server rejects a child of the parent, so that its children are not fully known.
 func (c *checker) bad(id model.ParentID) bool { return c.world.Parents[id].Bad != model.Good }
@@ -196,7 +197,7 @@ func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unst
 	if got := o.GetLabels(); !maps.Equal(got, labels) {
 		c.fault("%s has the labels %v, want %v", id, got, labels)
 	}
-	controller := c.world.Controllers[want.Shape]
+	controller := c.world.Running(want.Shape)
 	switch halted := controller.Rolling(want.Shape) && c.blocked(want.Shape, want.Parent); controller.Strategy {
 	case "Apply", "Recreate":
 		if halted { // an object is missing, so the rollout is blocked
@@ -273,7 +274,7 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 // noticed that. It does so even if the child templates fail. The status of the TemplateController has the kinds that the
 // operator watches, which a parent that was deleted since may have added.
 func (c *checker) collects(shape, resource string) bool {
-	want, o := c.world.Controllers[shape], c.controllers[shape]
+	want, o := c.world.Running(shape), c.controllers[shape]
 	if o == nil || want.Suspended || want.Broken {
 		return false
 	}
@@ -287,7 +288,7 @@ func (c *checker) collects(shape, resource string) bool {
 
 // unpruned reports whether an object may still be there although its parent exists and does not want it.
 func (c *checker) unpruned(id model.ChildID, o *unstructured.Unstructured, shape string, parent model.ParentID) bool {
-	controller := c.world.Controllers[shape]
+	controller := c.world.Running(shape)
 	switch {
 	case !c.world.Knows(shape, id.Resource), controller.Protects(id), controller.Torn, c.unprunedByItself(shape, o):
 		return true
@@ -328,7 +329,7 @@ func (c *checker) parentOf(o *unstructured.Unstructured) *model.ParentID {
 // unprunedByItself reports whether the child template of the object was removed, so that the object's own annotation
 // applies.
 func (c *checker) unprunedByItself(shape string, o *unstructured.Unstructured) bool {
-	entries := c.world.Controllers[shape].Entries(shape)
+	entries := c.world.Running(shape).Entries(shape)
 	return !slices.Contains(entries, o.GetLabels()["templater.dev/child"]) && o.GetAnnotations()["templater.dev/prune"] != ""
 }
 

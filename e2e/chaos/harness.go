@@ -90,6 +90,8 @@ type harness struct {
 	longest    time.Duration           // of a fault
 	before     memories                // state at the last check
 	failing    map[model.ParentID]bool // parents for which the last check expected a failure
+	halted     []string                // TemplateControllers that had a halted rollout at the last check
+	retried    int                     // number of halted rollouts that were continued
 	secret     string                  // occurs in parents and children only
 	log        *watchedLog             // of the operators
 	webhook    *webhook

@@ -66,7 +66,7 @@ func (h *harness) becomeRight(ctx context.Context, e *expected, broken time.Dura
 			uncounted = time.Now()
 		}
 		last = err
-		return err
+		return errors.Join(err, h.retry(ctx, e.world))
 	})
 	if !uncounted.IsZero() {
 		h.counting = max(h.counting, time.Since(uncounted))
@@ -125,8 +125,21 @@ func (h *harness) right(ctx context.Context, e expected) error {
 		return err
 	}
 	err = c.compare()
-	h.failing = c.failing
+	h.failing, h.halted = c.failing, c.halted
 	return err
+}
+
+// retry continues halted rollouts: faults make parents fail, or set clocks to the end of readyTimeout.
+func (h *harness) retry(ctx context.Context, w *model.World) error {
+	for _, shape := range h.halted {
+		w.Retry(shape)
+		h.retried++
+		if err := h.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
+			return err
+		}
+	}
+	h.halted = nil
+	return nil
 }
 
 // compare returns a checker for the current state of the cluster.

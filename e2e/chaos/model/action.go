@@ -172,11 +172,13 @@ func (w *World) Apply(a Action) {
 		delete(w.Parents, a.ID)
 	case WipeController:
 		w.forget(a.Shape)
+		w.mayRun(a.Shape, none) // unless the operator has just written the status
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {
 			w.forget(a.Shape)
+			w.revisions[a.Shape] = []Revision{none}
 		}
-		w.Controllers[a.Shape] = a.Controller
+		w.setController(a.Shape, a.Controller)
 	case ReplaceKind:
 		for id := range w.Parents {
 			if id.Kind == a.ID.Kind {

@@ -43,7 +43,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	if o.Engines > 0 && r.IntN(slowEvery) == 0 && !slices.Contains(o.Without, SlowWebhook) {
 		round.Slow = Engine
 	}
-	round.Blocks = w.Controllers[Chain].blocks(Chain)
+	round.Blocks = w.Running(Chain).blocks(Chain)
 	for _, kind := range Kinds {
 		d := drawer{
 			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits, without: o.Without,
@@ -56,6 +56,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 		}
 		round.Blocks = round.Blocks || slices.ContainsFunc(d.actions, func(a Action) bool { return a.Controller.blocks(a.Shape) })
 	}
+	w.Settle()
 	w.Learn()
 	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })
 	for range 2 {
@@ -181,14 +182,15 @@ func (d *drawer) add(a Action) {
 		pause = d.slow
 	}
 	a.After = duration(d.Rand, pause)
-	before := d.world.Controllers[a.Shape]
-	if after := a.Controller; a.Verb == SetController && (after.Unpruned != before.Unpruned || after.Keep != before.Keep) {
+	before := d.world.Running(a.Shape)
+	d.world.Apply(a)
+	after := d.world.Running(a.Shape)
+	if a.Verb == SetController && (after.Unpruned != before.Unpruned || after.Keep != before.Keep) {
 		d.changed[a.Shape] = true
 	}
-	if a.Shape != "" && a.Controller.Entry != before.Entry {
+	if a.Shape != "" && after.Entry != before.Entry {
 		d.renamed[a.Shape] = true
 	}
-	d.world.Apply(a)
 	d.follow(a, before)
 	d.actions = append(d.actions, a)
 }

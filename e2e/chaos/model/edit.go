@@ -25,13 +25,16 @@ const (
 	Block    Trait = "block"
 	Roll     Trait = "roll"
 	Break    Trait = "break"
+	Stage    Trait = "stage" // how a rollout proceeds
+	Undo     Trait = "undo"  // return to the previous edition, which may be the current revision
+	Retry    Trait = "retry" // a rollout, if it is halted
 	Remove   Trait = "remove"
 	Replace  Trait = "replace"
 )
 
 // Traits are the traits to choose from; likely ones occur more than once.
 var Traits = []Trait{
-	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Block, Roll, Break, Remove, Replace,
+	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Block, Roll, Break, Stage, Stage, Undo, Retry, Remove, Replace,
 }
 
 // ofController edits one TemplateController with up to three traits at once. A deleted one is recreated.
@@ -40,7 +43,7 @@ func (d *drawer) ofController() Action {
 	shape := shapes[d.IntN(len(shapes))]
 	a := Action{Verb: SetController, Shape: shape, Controller: d.world.Controllers[shape]}
 	returns := a.Controller.Absent
-	if !returns && d.IntN(8) == 0 && !slices.Contains(d.without, string(WipeController)) {
+	if !returns && d.IntN(8) == 0 && !slices.Contains(d.without, string(WipeController)) && !a.Controller.Broken { // which would then run no revision
 		a.Verb = WipeController
 		return a
 	}
@@ -63,8 +66,8 @@ func (d *drawer) ofController() Action {
 			d.edit(&a.Controller, shape, trait)
 		}
 	}
-	if before := d.world.Controllers[shape]; a.Controller.rejected() && a.Controller.Finalizing(shape) {
-		a.Controller.Selective = before.Selective // a parent that a rejected spec no longer selects waits for an accepted one
+	if before := d.world.Controllers[shape]; a.Controller.Finalizing(shape) && (a.Controller.Extra == Double || d.world.runningAs(shape, a.Controller).Broken) {
+		a.Controller.Selective = before.Selective // a parent that stops matching while no revision runs waits for an accepted one
 	}
 	if a.Verb == RemoveController { // unchanged
 		a.Controller = d.world.Controllers[shape]
@@ -106,7 +109,7 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 	case Suspend:
 		c.Suspended = !c.Suspended
 	case Strategy:
-		if shape == One {
+		if shape == One && c.Staged == AtOnce { // with OnDelete, parents are not ready, so rollouts do not proceed
 			c.Strategy = []string{"Apply", "Apply", "CreateOnly", "OnDelete"}[d.IntN(4)]
 		}
 		c.Suspended = false
@@ -132,6 +135,15 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 		c.Rolls = !c.Rolls
 	case Break:
 		c.Broken = !c.Broken
+	case Stage:
+		c.Staged = []Staged{AtOnce, InSteps, InSteps, Canaries}[d.IntN(4)]
+		if shape == One && c.Staged != AtOnce {
+			c.Strategy = "Apply"
+		}
+	case Undo:
+		c.Edition = max(c.Edition-1, 0)
+	case Retry:
+		c.Retry++
 	default:
 	}
 }

@@ -77,23 +77,31 @@ const (
 	BadField Bad = "field" // an unknown field
 )
 
+// Revision is the part of a TemplateController that is its revision.
+type Revision struct {
+	Value    string // in spec.values
+	Edition  int    // of the template
+	Strategy string // of its ConfigMaps
+	Entry    string // name of the child template for its ConfigMaps
+	Extra    Extra
+	Swapped  bool // reversed order of its child templates
+	Unpruned bool // prunePolicy of its ConfigMaps
+	Keep     bool // deletionPolicy Orphan for the objects that Report keeps
+	Hasty    bool // no finalization where there could be some
+	Blocks   bool // finalization of a parent has no timeout
+	Rolls    bool // rolling update of multiple objects
+}
+
 // Controller is the desired state of a TemplateController.
 type Controller struct {
-	Value     string // in spec.values
-	Edition   int    // of the template
-	Selective bool   // selects only labeled parents
+	Revision
+
+	Selective bool // selects only labeled parents
 	Suspended bool
-	Strategy  string // of its ConfigMaps
-	Entry     string // name of the child template for its ConfigMaps
-	Extra     Extra
-	Swapped   bool // reversed order of its child templates
-	Unpruned  bool // prunePolicy of its ConfigMaps
-	Keep      bool // deletionPolicy Orphan for the objects that Report keeps
-	Hasty     bool // no finalization where there could be some
-	Blocks    bool // finalization of a parent has no timeout
-	Rolls     bool // rolling update of multiple objects
 	Purge     bool // whenDeleted DeleteChildren
-	Broken    bool // has an invalid template
+	Broken    bool // has an invalid template, and is rejected
+	Staged    Staged
+	Retry     int  // spec.rollout.retry
 	Absent    bool // is deleted
 	Torn      bool // was deleted in the round in which a policy changed, so that either may apply
 }
@@ -112,13 +120,10 @@ const (
 // Purged reports whether its children were deleted with it.
 func (c Controller) Purged() bool { return c.Absent && c.Purge && !c.Suspended }
 
-// Frozen reports whether it is inactive at the moment, so that its children may be outdated.
+// Frozen reports whether it is inactive at the moment, so that its children may be outdated: see Running.
 func (c Controller) Frozen() bool {
-	return c.Suspended || c.rejected() || c.Absent && !c.Purged()
+	return c.Suspended || c.Broken || c.Extra == Double || c.Absent && !c.Purged()
 }
-
-// rejected reports whether its spec is not accepted.
-func (c Controller) rejected() bool { return c.Broken || c.Extra == Double }
 
 // World is the desired state.
 type World struct {
@@ -130,18 +135,21 @@ type World struct {
 	NoParts     bool               // the kind of Parts is not defined
 	Secret      string             // occurs in parents and children only
 
-	known map[string]map[string]bool // by shape and resource: see Knows
+	known     map[string]map[string]bool // by shape and resource: see Knows
+	revisions map[string][]Revision      // by shape: see Running
 }
 
 // NewWorld returns a world with all TemplateControllers and no parents.
 func NewWorld(secret string) *World {
-	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}}
+	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}, revisions: map[string][]Revision{}}
 	for _, shape := range Shapes {
-		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply", Entry: "config"}
+		c := Controller{Revision: Revision{Value: "first", Strategy: "Apply", Entry: "config"}}
+		if shape == Again {
+			c.Strategy = "Recreate"
+		}
+		w.revisions[shape] = []Revision{none}
+		w.setController(shape, c)
 	}
-	again := w.Controllers[Again]
-	again.Strategy = "Recreate"
-	w.Controllers[Again] = again
 	return w
 }
 
