@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // Work is the work in progress of a worker.
@@ -36,9 +37,9 @@ func WorkerOf(ctx context.Context) *Worker {
 	return w
 }
 
-// WithoutWorker returns a context without a worker, for work that is not that of its key.
+// WithoutWorker returns a context without a worker, which observes no requests, for work that is not that of its key.
 func WithoutWorker(ctx context.Context) context.Context {
-	return context.WithValue(ctx, workerKey{}, (*Worker)(nil))
+	return request.WithObserver(context.WithValue(ctx, workerKey{}, (*Worker)(nil)), nil)
 }
 
 // Worker is a worker of a Pool with its work in progress. Begin, End and the methods for requests belong to the

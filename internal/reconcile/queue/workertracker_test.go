@@ -126,3 +126,14 @@ func TestWorkOutsidePoolSharesProcessors(t *testing.T) {
 		}
 	})
 }
+
+func TestWithoutWorkerDropsObserver(t *testing.T) {
+	ctx := NewWorkerTracker(clock.RealClock{}, NewProcessors(1, NewTenants()), nil).Join(t.Context())
+	if _, observed := request.ObserverOf(ctx); !observed || WorkerOf(ctx) == nil {
+		t.Fatal("the context of a worker has no worker, or no observer")
+	}
+	ctx = WithoutWorker(ctx)
+	if _, observed := request.ObserverOf(ctx); observed || WorkerOf(ctx) != nil {
+		t.Error("the context still has the worker, or its observer")
+	}
+}
