@@ -225,7 +225,10 @@ func (r *rollout) follow(d *Decision) {
 	case !ready:
 		d.Reason, d.Message = v1.ReasonRollingOut, fmt.Sprintf("%s%d of %d parents are updated, %d are ready", where, updated, total, total-notReady)
 		if timeout > 0 && r.State.Started != nil {
-			d.After = r.State.Started.Add(timeout).Sub(r.Now)
+			if r.State.Started.After(r.Now) { // a clock was wrong
+				d.Changed, d.State.Started = true, &metav1.Time{Time: r.Now.Truncate(time.Second)}
+			}
+			d.After = d.State.Started.Add(timeout).Sub(r.Now)
 		}
 	case r.State.Selected.All:
 		d.Done, d.Reason, d.Message = true, v1.ReasonRolloutComplete, "all parents have the revision"

@@ -233,6 +233,24 @@ func TestReadyTimeoutHalts(t *testing.T) {
 	}
 }
 
+func TestReadyTimeoutOutlastsWrongClock(t *testing.T) {
+	s := simulate(t, 10, v1.Rollout{Steps: steps(1), ReadyTimeout: "10m"})
+	s.Now = s.Now.Add(24 * time.Hour)
+	s.decide()
+	s.Now = s.Now.Add(-24 * time.Hour)
+	for i := range s.Parents {
+		s.Parents[i].Ready = false
+	}
+	d, err := Next(s.Progress)
+	if err != nil || !d.Changed || d.After != 10*time.Minute || !d.State.Started.Time.Equal(s.Now) {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	s.State = d.State
+	if d, _ = Next(s.Progress); d.Changed {
+		t.Errorf("the start is stored again: %+v", d)
+	}
+}
+
 func TestIntervalDelaysNextStep(t *testing.T) {
 	s := simulate(t, 10, v1.Rollout{Steps: steps(1), Interval: "5m"})
 	s.decide()
