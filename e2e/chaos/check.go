@@ -23,6 +23,7 @@ type found struct {
 	children    map[model.ChildID]*unstructured.Unstructured // all objects in places where children may be
 	parents     map[model.ParentID]*unstructured.Unstructured
 	controllers map[string]*unstructured.Unstructured
+	revisions   map[string]stored // of Paced, by ID
 }
 
 // look reads everything from the API server.
@@ -31,6 +32,7 @@ func (h *harness) look(ctx context.Context) (*found, error) {
 		children:    map[model.ChildID]*unstructured.Unstructured{},
 		parents:     map[model.ParentID]*unstructured.Unstructured{},
 		controllers: map[string]*unstructured.Unstructured{},
+		revisions:   map[string]stored{},
 	}
 	list := func(r schema.GroupVersionResource, namespace string, file func(*unstructured.Unstructured)) error {
 		all, err := h.client.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
@@ -46,6 +48,11 @@ func (h *harness) look(ctx context.Context) (*found, error) {
 		return nil
 	}
 	errs := []error{list(controllers, "", func(o *unstructured.Unstructured) { f.controllers[o.GetName()] = o })}
+	errs = append(errs, list(revisions, "", func(o *unstructured.Unstructured) {
+		if r, err := readRevision(o); err == nil && o.GetLabels()["templater.dev/controller"] == model.Paced && f.owns(o) {
+			f.revisions[r.id] = r
+		}
+	}))
 	for _, namespace := range append(slices.Clone(model.Namespaces), model.Far) {
 		for _, resource := range []string{"configmaps", "secrets", "parts"} {
 			errs = append(errs, list(childResource(resource), namespace, func(o *unstructured.Unstructured) {
@@ -61,6 +68,22 @@ func (h *harness) look(ctx context.Context) (*found, error) {
 		}
 	}
 	return f, errors.Join(errs...)
+}
+
+// owns reports whether a TemplateRevision belongs to the existing TemplateController Paced.
+func (f *found) owns(revision *unstructured.Unstructured) bool {
+	o := f.controllers[model.Paced]
+	return o != nil && revision.GetLabels()["templater.dev/controller-uid"] == string(o.GetUID())
+}
+
+// ownersOf are the UIDs of the owners of an object, which may be nil.
+func ownersOf(o *unstructured.Unstructured) (uids []types.UID) {
+	if o != nil {
+		for _, ref := range o.GetOwnerReferences() {
+			uids = append(uids, ref.UID)
+		}
+	}
+	return uids
 }
 
 // hasParent reports whether a parent with that UID exists.
@@ -129,6 +152,7 @@ func (c *checker) compare() error {
 	for _, shape := range model.Shapes {
 		c.controller(shape)
 	}
+	c.paced()
 	if len(c.faults) == 0 {
 		return nil
 	}
@@ -255,7 +279,7 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
 	parent := c.parentOf(o)
 	switch {
-	case shape == c.beside, outlives(o) && parent == nil:
+	case shape == c.beside, outlives(o) && parent == nil, shape == model.Paced && (parent != nil || !c.collects(shape, id.Resource)):
 		return
 	case c.world.Controllers[shape].Absent && !applied(o, shape), parent == nil && hidden(o):
 		return // the operator never observed it, or cannot tell whose child it is
@@ -275,7 +299,7 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 // operator watches, which a parent that was deleted since may have added.
 func (c *checker) collects(shape, resource string) bool {
 	want, o := c.world.Running(shape), c.controllers[shape]
-	if o == nil || want.Suspended || want.Broken {
+	if o == nil || want.Suspended || want.Broken || shape == model.Paced && (c.world.Plan.Suspended || c.world.Plan.Broken) {
 		return false
 	}
 	kinds, _, _ := unstructured.NestedSlice(o.Object, "status", "childKinds")

@@ -81,6 +81,7 @@ func rightChecker() *checker {
 		f.controllers[shape] = o
 	}
 	w.Settle()
+	f.controllers[model.Paced] = pacedObject(w.Plan, "r1", "r1")
 	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}, counts: true, rested: true}
 }
 

@@ -44,6 +44,7 @@ var (
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
+	revisions   = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templaterevisions"}
 	roles       = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
 	bindings    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 )
@@ -86,6 +87,7 @@ type harness struct {
 	operators  *operators
 	leadership *leadership
 	order      *order
+	once       *once
 	root       string                  // of the repository
 	longest    time.Duration           // of a fault
 	before     memories                // state at the last check
@@ -141,7 +143,7 @@ func newHarness(ctx context.Context, o *options, dir string) (b *harness, err er
 			err = errors.Join(err, b.cluster.Down())
 		}
 	}()
-	b.leadership, b.order = &leadership{log: b.cluster.Audit()}, newOrder(b.cluster.Audit())
+	b.leadership, b.order, b.once = &leadership{log: b.cluster.Audit()}, newOrder(b.cluster.Audit()), &once{log: b.cluster.Audit()}
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
@@ -250,6 +252,9 @@ func (h *harness) begin(ctx context.Context, w *model.World) error {
 		if err := h.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
 			return err
 		}
+	}
+	if err := h.apply(ctx, controllers, w.Plan.Manifest()); err != nil {
+		return err
 	}
 	return h.operators.start()
 }

@@ -52,6 +52,7 @@ func wideChecker() *checker {
 		o.Object["status"] = map[string]any{"conditions": conditionsOf(shape), "currentRevision": "r1", "updateRevision": "r1"}
 		f.controllers[shape] = o
 	}
+	f.controllers[model.Paced] = pacedObject(w.Plan, "r1", "r1")
 	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}}
 }
 

@@ -90,7 +90,7 @@ func (d *drawer) draw(o Options, slow string) {
 	if slow != "" && KindOf(slow) == d.kind {
 		return // other clients would have to wait, too
 	}
-	if d.IntN(4) > 0 { // first, because other actions may hide the effect of an edit
+	if d.IntN(4) > 0 && d.kind != KindOf(Paced) { // first, because other actions may hide the effect of an edit
 		d.add(d.ofController())
 	}
 	for range 1 + d.IntN(o.Actions) {
@@ -110,7 +110,7 @@ const unserveEvery = 2
 
 // Features are the names of everything that can be excluded from a round.
 func Features() []string {
-	names := []string{SlowWebhook, string(UnserveKind), string(WipeController)}
+	names := []string{SlowWebhook, string(UnserveKind), string(WipeController), string(LoseRevision), Paced}
 	for _, v := range Faults {
 		names = append(names, string(v))
 	}
@@ -197,6 +197,8 @@ func (d *drawer) add(a Action) {
 
 func (d *drawer) action() Action {
 	switch n := d.IntN(100); {
+	case d.kind == KindOf(Paced):
+		return d.ofPaced()
 	case n < 42:
 		return d.ofParent()
 	case n < 64:

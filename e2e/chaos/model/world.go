@@ -26,11 +26,11 @@ const (
 	Wide   = "wide"   // a ConfigMap, and one in another namespace
 )
 
-// Shapes are the names of all TemplateControllers.
+// Shapes are the names of all TemplateControllers except Paced.
 var Shapes = []string{One, Scoped, Many, Report, Again, Engine, Whole, Reader, Chain, Wide}
 
 // Kinds are the kinds of parents.
-var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole", "Reader", "Chain", "Wide"}
+var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole", "Reader", "Chain", "Wide", "Paced"}
 
 // PartKind is a kind of children.
 const PartKind = "Part"
@@ -39,7 +39,7 @@ const PartKind = "Part"
 func KindOf(shape string) string {
 	return map[string]string{
 		One: "One", Scoped: "One", Many: "Many", Report: "Report", Again: "Again", Engine: "Engine", Whole: "Whole",
-		Reader: "Reader", Chain: "Chain", Wide: "Wide",
+		Reader: "Reader", Chain: "Chain", Wide: "Wide", Paced: "Paced",
 	}[shape]
 }
 
@@ -134,14 +134,17 @@ type World struct {
 	Logs        map[ChildID]string // of Pods
 	NoParts     bool               // the kind of Parts is not defined
 	Secret      string             // occurs in parents and children only
+	Plan        Plan               // of Paced
 
 	known     map[string]map[string]bool // by shape and resource: see Knows
 	revisions map[string][]Revision      // by shape: see Running
+	editions  []string                   // all that Paced had
 }
 
 // NewWorld returns a world with all TemplateControllers and no parents.
 func NewWorld(secret string) *World {
 	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}, revisions: map[string][]Revision{}}
+	w.setPlan(Action{Verb: SetController, Plan: Plan{Edition: "e0"}})
 	for _, shape := range Shapes {
 		c := Controller{Revision: Revision{Value: "first", Strategy: "Apply", Entry: "config"}}
 		if shape == Again {
