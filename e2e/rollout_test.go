@@ -198,3 +198,109 @@ func TestFailingEditReachesFirstStepOnly(t *testing.T) {
 		return condition(o, "Progressing", "True", "RolloutComplete")
 	})
 }
+
+// TestApprovalFollowsPreview approves a revision after its preview. Nothing is written before, also after a restart.
+func TestApprovalFollowsPreview(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t, "--revisions")
+	edition := func(text string) string {
+		return strings.NewReplacer("@text", text, "readyTimeout: 3s, retry: @retry", "approval: Required").Replace(stagedMaps)
+	}
+	s.controller(edition("one"))
+	for i := range 4 {
+		s.thing(fmt.Sprint("p-", i), "{}")
+	}
+	s.waitParents("total 4 updated 4 ready 4")
+
+	s.applyController("@id", edition("two"))
+	previewed := func(o *unstructured.Unstructured) error {
+		preview, _, err := unstructured.NestedMap(o.Object, "status", "preview")
+		counts := fmt.Sprint(preview["parents"], preview["create"], preview["update"], preview["recreate"], preview["delete"], preview["failing"])
+		return errors.Join(err, ofGeneration(o), condition(o, "Progressing", "Unknown", "ApprovalRequired"), same("preview", "4 0 4 0 0 0", counts))
+	}
+	s.waitController("@id", previewed)
+	op.Kill()
+	startOperator(t, "--revisions")
+	s.thing("new", "{}") // with the previous revision
+	waitFor(t, s.things(), "new", ready)
+	s.waitController("@id", previewed)
+	s.waitTexts("map[one:5]")
+
+	out, code := s.templater("rollout", "approve", s.id, "--kubeconfig", env.kubeconfig)
+	if t.Log(out); code != 0 || !strings.Contains(out, "update: 4,") {
+		t.Fatalf("rollout approve: exit code %d", code)
+	}
+	s.waitTexts("map[two:5]")
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		return condition(o, "Progressing", "True", "RolloutComplete")
+	})
+	if out, code := s.templater("rollout", "history", s.id, "--kubeconfig", env.kubeconfig); code != 0 || strings.Count(out, "\n") != 4 {
+		t.Errorf("rollout history: exit code %d: %s; want two revisions", code, out)
+	}
+}
+
+// crashing is a Deployment for each parent, whose container runs @command.
+const crashing = `
+watch: {apiVersion: "@group/v1", kind: Thing}
+rollout: {steps: [1, 50%], readyTimeout: 15s}
+children:
+- name: web
+  template: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: {{ .metadata.name }}}
+    spec:
+      selector: {matchLabels: {app: {{ .metadata.name }}}}
+      template:
+        metadata: {labels: {app: {{ .metadata.name }}}}
+        spec:
+          terminationGracePeriodSeconds: 0
+          containers: [{name: web, image: "busybox:1.36", command: [sh, -c, "@command"]}]
+`
+
+// TestCrashingImageReachesFirstStepOnly rolls out an edit whose containers crash on a real node.
+func TestCrashingImageReachesFirstStepOnly(t *testing.T) {
+	needsNode(t)
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	startOperator(t, "--revisions")
+	edition := func(command string) string { return strings.ReplaceAll(crashing, "@command", command) }
+	s.controller(edition("sleep 1000"))
+	for i := range 4 {
+		s.thing(fmt.Sprint("p-", i), "{}")
+	}
+	s.waitParents("total 4 updated 4 ready 4")
+	before := s.versions("things")
+
+	s.applyController("@id", edition("exit 1"))
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		return errors.Join(ofGeneration(o), condition(o, "Progressing", "False", "RolloutHalted"), messageHas(o, "Progressing", "step 1 of 3: 1 of 1 parents"))
+	})
+	list, err := s.in(deployments).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for _, o := range list.Items {
+		if o.GetGeneration() > 1 {
+			changed++
+		}
+	}
+	written := 0
+	for object, version := range s.versions("things") {
+		if before[object] != version {
+			written++
+		}
+	}
+	if changed != 1 || written != 1 {
+		t.Errorf("%d Deployments were changed, and %d parents written, want 1 and 1", changed, written)
+	}
+
+	if out, code := s.templater("rollout", "undo", s.id, "--kubeconfig", env.kubeconfig); code != 0 {
+		t.Fatalf("rollout undo: exit code %d: %s", code, out)
+	}
+	s.waitParents("total 4 updated 4 ready 4")
+}
