@@ -42,6 +42,13 @@ func (c *checker) rejects(newest model.Revision) {
 	status["conditions"] = append(status["conditions"].([]any), ready("StatusWritable", "True", "StatusWritable")...)
 }
 
+// replacesRejected recreates the TemplateController with a spec that is rejected, so that it has no revision.
+func (c *checker) replacesRejected(shape string) {
+	controller := c.world.Controllers[shape]
+	controller.Broken = true
+	c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: shape, Controller: controller})
+}
+
 // rightChecker is a cluster that matches its model.
 func rightChecker() *checker {
 	w := model.NewWorld("hush")
@@ -231,7 +238,7 @@ func TestCompareDetectsDifferences(t *testing.T) {
 			c.controllers[model.Wide].Object["status"].(map[string]any)["conditions"] = ready("Ready", "False", "Suspended")
 		}, ""},
 		"a rejected TemplateController without a revision collects nothing": {func(c *checker) {
-			c.world.Apply(model.Action{Verb: model.WipeController, Shape: model.Wide})
+			c.replacesRejected(model.Wide)
 			c.farLeftover(map[string]any{"kind": "ConfigMap"})
 			c.change(model.Wide, func(m *model.Controller) { m.Extra, m.Broken = model.NoExtra, true })
 			c.controllers[model.Wide].Object["status"].(map[string]any)["conditions"] = append(ready("Accepted", "False", ""), ready("Ready", "False", "")...)
@@ -326,7 +333,7 @@ func TestCompareDetectsDifferences(t *testing.T) {
 			delete(c.children, manyMap)
 		}, "many-p-0 is missing"},
 		"a rejected TemplateController has no known revision": {func(c *checker) {
-			c.world.Apply(model.Action{Verb: model.WipeController, Shape: model.Many})
+			c.replacesRejected(model.Many)
 			c.rejects(model.Revision{Entry: "other"})
 			delete(c.children, manyMap)
 		}, ""},

@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
@@ -29,24 +31,20 @@ type stored struct {
 type rolloutState struct {
 	From       string
 	Selected   selection
-	Superseded []selection
+	Superseded selection
 }
 
-// selection selects the first parents of a rollout.
+// selection selects the first parents of a rollout: canaries, and then in the order of a hash of their UIDs.
 type selection struct {
-	Canary    *metav1.LabelSelector
+	Canaries  []types.UID
 	Threshold string
 	All       bool
 }
 
-// has reports whether the parent is selected. Canaries come first, then the order is a hash of the UID.
+// has reports whether the parent is selected.
 func (s selection) has(salt string, parent *unstructured.Unstructured) bool {
 	sum := sha256.Sum256([]byte(salt + "/" + string(parent.GetUID())))
-	sum[0] |= 0x80
-	if s.Canary != nil && parent.GetLabels()[model.ParentLabel] == s.Canary.MatchLabels[model.ParentLabel] {
-		sum[0] &= 0x7f
-	}
-	return s.All || s.Threshold != "" && fmt.Sprintf("%x", sum[:8]) <= fmt.Sprintf("%016s", s.Threshold)
+	return s.All || slices.Contains(s.Canaries, parent.GetUID()) || s.Threshold != "" && fmt.Sprintf("%x", sum[:8]) <= fmt.Sprintf("%016s", s.Threshold)
 }
 
 // readRevision decodes a TemplateRevision.
@@ -121,7 +119,7 @@ func (c *checker) revisionOf(parent *unstructured.Unstructured, newest stored, c
 		return stored{}
 	case state.Selected.has(state.From, parent):
 		return newest
-	case slices.ContainsFunc(state.Superseded, func(s selection) bool { return s.has(state.From, parent) }):
+	case state.Superseded.has(state.From, parent):
 		return stored{}
 	default:
 		return c.revisions[current]
@@ -160,7 +158,7 @@ func (c *checker) phase(o *unstructured.Unstructured, newest stored, all bool) {
 	case "RolloutPaused":
 		right = plan.Paused && reached && !plan.Unapproved
 	case "ApprovalRequired":
-		right = plan.Approval && reached && rollout["approvedRevision"] != newest.id && newest.state != nil && newest.state.Selected.Threshold == "" && !newest.state.Selected.All
+		right = plan.Approval && reached && rollout["approvedRevision"] != newest.id && newest.state != nil && reflect.DeepEqual(newest.state.Selected, selection{})
 	case "PreflightFailed":
 		right = strings.HasSuffix(plan.Edition, model.Refused) && !reached
 	case "RolloutHalted":

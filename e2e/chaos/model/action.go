@@ -191,7 +191,6 @@ func (w *World) Apply(a Action) {
 		delete(w.Parents, a.ID)
 	case WipeController:
 		w.forget(a.Shape)
-		w.mayRun(a.Shape, none) // unless the operator has just written the status
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {
 			w.forget(a.Shape)

@@ -43,7 +43,7 @@ func (d *drawer) ofController() Action {
 	shape := shapes[d.IntN(len(shapes))]
 	a := Action{Verb: SetController, Shape: shape, Controller: d.world.Controllers[shape]}
 	returns := a.Controller.Absent
-	if !returns && d.IntN(8) == 0 && !slices.Contains(d.without, string(WipeController)) && !a.Controller.Broken { // which would then run no revision
+	if !returns && d.IntN(8) == 0 && !slices.Contains(d.without, string(WipeController)) {
 		a.Verb = WipeController
 		return a
 	}

@@ -105,8 +105,9 @@ func (w *World) setPlan(a Action) {
 		if fresh {
 			w.editions = append(w.editions, a.Plan.Edition)
 		}
-	default: // the first revision of a new status has no steps; or it is approved
+	case ReplaceController, ApproveRevision: // the first revision needs no approval
 		w.Plan.Unapproved = false
+	default:
 	}
 }
 

@@ -24,7 +24,7 @@ func TestRejectedSpecRunsLastRevision(t *testing.T) {
 		"rejected in the next round":     {[]func(*World){settle, edit(SetController, "a", accepted), settle, edit(SetController, "b", rejected)}, "a"},
 		"rejected twice":                 {[]func(*World){settle, edit(SetController, "a", rejected), settle, edit(SetController, "b", rejected)}, "config"},
 		"edited while it was suspended":  {[]func(*World){settle, edit(SetController, "a", suspended), settle, edit(SetController, "b", rejected)}, "config"},
-		"its status was removed":         {[]func(*World){settle, wipe, edit(SetController, "a", rejected)}, ""},
+		"its status was removed":         {[]func(*World){settle, wipe, edit(SetController, "a", rejected)}, "config"},
 		"rejected when it was recreated": {[]func(*World){settle, edit(ReplaceController, "a", rejected)}, ""},
 		"rejected when it was restored":  {[]func(*World){settle, edit(RemoveController, "a", deleted), edit(SetController, "b", rejected)}, ""},
 	} {
