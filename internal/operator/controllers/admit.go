@@ -38,7 +38,7 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 		s.progress, s.preview = l.pausedProgress(), l.tc.Status.Preview
 	case latest.Update == "":
 		err = l.store(ctx, nil)
-	case latest.Update == id && latest.Current == id:
+	case latest.Update == id && latest.Complete():
 		l.forgetTrial()
 		if l.tc.Spec.Rollout != nil {
 			s.progress = progressing(v1.ReasonRolloutComplete, "all parents have the revision of the spec")
@@ -61,7 +61,7 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 // pausedProgress returns the Progressing condition while nothing can be rolled out.
 func (l *syncRun) pausedProgress() *metav1.Condition {
 	r := &l.entry.revised
-	if update := r.latest.Update; update == "" || r.latest.Current == update && r.newest.id == update {
+	if update := r.latest.Update; update == "" || r.latest.Complete() && r.newest.id == update {
 		return nil
 	}
 	return progressing(v1.ReasonRolloutPaused, "the rollout continues once the spec is accepted, and not suspended")
@@ -89,7 +89,7 @@ func (l *syncRun) store(ctx context.Context, state *v1.RolloutState) error {
 	if next.Number <= int64(limit) {
 		return nil
 	}
-	if err := l.c.revisions.Prune(ctx, l.tc, limit, r.latest.Update, r.latest.Current); err != nil { // the next revision tries again
+	if err := l.c.revisions.Prune(ctx, l.tc, limit, r.latest.Update, r.latest.Current, l.tc.Status.UpdateRevision); err != nil { // the next revision tries again
 		klog.FromContext(ctx).Info("cannot delete old revisions", "controller", l.name, "reason", problem.PublicReason(err))
 	}
 	return nil

@@ -71,7 +71,7 @@ func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	c, update := chosen{running: r.newest}, r.latest.Update
-	if r.located && !tooMany(l.entry.rejection) && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || r.latest.Current != update) {
+	if r.located && !tooMany(l.entry.rejection) && (l.tc.DeletionTimestamp == nil || r.newest.id == "") && update != "" && (update != r.newest.id || !r.latest.Complete()) {
 		if c, err = l.choose(ctx); err != nil {
 			return true, err
 		}
@@ -106,6 +106,16 @@ func (l *syncRun) locate(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", v1.Describe(l.name), err)
+	}
+	// The status is written after the TemplateRevision, so it has the newest revision, an earlier one, or one that was deleted. Without any
+	// TemplateRevision, it is that of another TemplateController, which was restored from a backup, unless it shows a rollout.
+	if s := l.tc.Status; s.UpdateRevision != "" && s.UpdateRevision != latest.Update && (latest.Update != "" || s.CurrentRevision != s.UpdateRevision) {
+		switch _, err := l.c.revisions.Get(ctx, l.tc, s.UpdateRevision); {
+		case errors.Is(err, revisions.ErrMissing):
+			latest = revisions.Latest{Update: s.UpdateRevision, Current: s.UpdateRevision, Number: latest.Number, Lost: true}
+		case err != nil:
+			return err
+		}
 	}
 	r.latest, r.located, r.stored = latest, true, nil
 	return nil
@@ -146,7 +156,7 @@ func (l *syncRun) choose(ctx context.Context) (chosen, error) {
 		}
 		return c, nil
 	}
-	if r.latest.Current == r.latest.Update {
+	if r.latest.Complete() {
 		return c, nil
 	}
 	c.rollout = &controller.Rollout{}
@@ -193,6 +203,9 @@ func (l *syncRun) fetch(ctx context.Context, id string) (*revisions.Revision, er
 	stored, err := l.c.revisions.Get(ctx, l.tc, id)
 	if !errors.Is(err, revisions.ErrMissing) {
 		delete(r.missing, id)
+		if err == nil && r.latest.Lost && id == r.latest.Update { // it was restored
+			r.latest = stored.Latest()
+		}
 		return stored, err
 	}
 	if r.missing == nil {

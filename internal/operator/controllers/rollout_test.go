@@ -585,3 +585,51 @@ func TestLostRevisionIsNotReadAgainAndAgain(t *testing.T) {
 		t.Errorf("after a minute: requests for revisions: %q", c.Revisions)
 	}
 }
+
+// A TemplateRevision that is deleted causes no write to a parent, also after a restart.
+func TestLostRevisionChangesNoParent(t *testing.T) {
+	pausedAt := func(text string) string { return strings.Replace(text, "steps", "paused: true, steps", 1) }
+	for _, row := range []struct {
+		why        string
+		edits      []string
+		spec, then string // spec.rollout of the last edits, and of the one that continues
+		lost       string // edition
+		editions   string
+		condition  string // prefix
+	}{
+		{"the newest, which all parents have", []string{"one", "two"}, staged, "", "two", "map[two:4]", "False RevisionNotFound: "},
+		{"the newest, without steps", []string{"one", "two"}, "", "", "two", "map[two:4]", "no condition Progressing"},
+		{"an earlier one", []string{"one", "two"}, staged, staged, "one", "map[two:4]", "True RolloutComplete: "},
+		{"the newest, in a rollout", []string{"one", "two"}, pausedAt(staged), "", "two", "map[one:4]", "False RevisionNotFound: "},
+		{"the only one", []string{"two"}, staged, staged, "two", "map[two:4]", "True RolloutComplete: "},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := fleet(t, edition(t, row.edits[0], row.spec), 4)
+			for _, text := range row.edits[1:] {
+				c.KubectlApply(edition(t, text, row.spec))
+			}
+			for range 30 {
+				c.advance(10 * time.Minute)
+			}
+			name := revisionName(t, edition(t, row.lost, row.spec))
+			c.RemoveNow(request.Location{Resource: v1.RevisionResource, Name: name})
+			c.start()
+			for range 30 {
+				c.advance(10 * time.Minute)
+				if got := c.editions(); got != row.editions {
+					t.Fatalf("%s, want %s", got, row.editions)
+				}
+			}
+			if condition, _, _ := c.progress(); !strings.HasPrefix(condition, row.condition) {
+				t.Errorf("condition %s, want %s", condition, row.condition)
+			}
+			c.KubectlApply(edition(t, "two", row.then))
+			for range 30 {
+				c.advance(10 * time.Minute)
+			}
+			if condition, current, update := c.progress(); c.editions() != "map[two:4]" || current != update {
+				t.Errorf("in the end %s, current %q, update %q, %s", c.editions(), current, update, condition)
+			}
+		})
+	}
+}

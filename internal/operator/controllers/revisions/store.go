@@ -163,7 +163,11 @@ type Latest struct {
 	Update  string // the ID of the newest one
 	Current string // the ID of the one that parents have that do not have Update; Update if it is not rolled out
 	Number  int64  // of Update
+	Lost    bool   // the TemplateRevision of Update was deleted, so nobody knows which parents have it
 }
+
+// Complete reports whether all parents have Update.
+func (l Latest) Complete() bool { return l.Current == l.Update && !l.Lost }
 
 // Latest reads which revisions a TemplateController has. It does not depend on the status, which authors may be able to write, but only on the
 // metadata of TemplateRevisions. The first call of Latest or Sweep reads that of all, for later calls about other TemplateControllers.
