@@ -204,7 +204,7 @@ func TestApprovalFollowsPreview(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	op := startOperator(t, "--revisions")
+	op := startOperator(t)
 	edition := func(text string) string {
 		return strings.NewReplacer("@text", text, "readyTimeout: 3s, retry: @retry", "approval: Required").Replace(stagedMaps)
 	}
@@ -222,7 +222,7 @@ func TestApprovalFollowsPreview(t *testing.T) {
 	}
 	s.waitController("@id", previewed)
 	op.Kill()
-	startOperator(t, "--revisions")
+	startOperator(t)
 	s.thing("new", "{}") // with the previous revision
 	waitFor(t, s.things(), "new", ready)
 	s.waitController("@id", previewed)
@@ -266,7 +266,7 @@ func TestCrashingImageReachesFirstStepOnly(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	startOperator(t, "--revisions")
+	startOperator(t)
 	edition := func(command string) string { return strings.ReplaceAll(crashing, "@command", command) }
 	s.controller(edition("sleep 1000"))
 	for i := range 4 {

@@ -60,9 +60,6 @@ func newOperators(ctx context.Context, binary, log string, replicas int) (*opera
 	if strings.Contains(string(help), "--seal-namespace") {
 		o.args = append(o.args, "--seal-namespace=default")
 	}
-	if strings.Contains(string(help), "--revisions") {
-		o.args = append(o.args, "--revisions")
-	}
 	o.replicas = make([]*replica, replicas)
 	for range replicas {
 		address, err := freeAddress()

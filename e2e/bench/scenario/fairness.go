@@ -64,9 +64,7 @@ func (b *Bench) fairness(ctx context.Context) error {
 }
 
 func (b *Bench) visits(ctx context.Context) (err error) {
-	o := b.options(visitor)
-	o.Flags = []string{"--revisions"}
-	c := contender.Operator(o)
+	c := contender.Operator(b.options(visitor))
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	if err := b.warm(ctx, c, visitor); err != nil {
 		return err
