@@ -128,6 +128,31 @@ func TestRolloutGoesStepByStep(t *testing.T) {
 	}
 }
 
+// Steps cost no more requests for parents and children than a change of all at once, and a write of the TemplateRevision each.
+func TestStepsCostNoMoreRequests(t *testing.T) {
+	const parents = 200
+	for _, row := range []struct {
+		why, rollout string
+		revisions    int
+	}{
+		{"all at once", "", 1},
+		{"five steps", "rollout: {steps: [20%, 40%, 60%, 80%]}", 7},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := fleet(t, edition(t, "one", row.rollout), parents)
+			c.KubectlApply(edition(t, "two", row.rollout))
+			c.Requests, c.Revisions = nil, nil
+			for range 60 {
+				c.advance(2 * time.Second)
+			}
+			others := slices.DeleteFunc(c.Requests, func(r string) bool { return strings.Contains(r, "templatecontrollers") })
+			if got, want := c.editions(), fmt.Sprintf("map[two:%d]", parents); got != want || len(others) != parents || len(c.Revisions) != row.revisions {
+				t.Errorf("%s with %d requests for parents and children, want %s with %d; for revisions: %q, want %d", got, len(others), want, parents, c.Revisions, row.revisions)
+			}
+		})
+	}
+}
+
 func TestRolloutSurvivesRestart(t *testing.T) {
 	c := fleet(t, edition(t, "one", staged), 4)
 	c.KubectlApply(edition(t, "two", staged))
