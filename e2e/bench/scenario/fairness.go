@@ -206,7 +206,7 @@ func (b *Bench) count(ctx context.Context, since audit.Mark, t *took) error {
 	for _, e := range events {
 		switch kind := e.ObjectRef.Resource; {
 		case strings.HasPrefix(e.ObjectRef.Name, visits):
-		case (kind == crowd.ChildResource().Resource || kind == crowd.Parents().Resource) && !strings.Contains(e.RequestURI, "dryRun=All"):
+		case (kind == crowd.ChildResource().Resource || kind == crowd.Parents().Resource) && !trying(e):
 			t.writes++
 		default:
 			t.requests++
