@@ -45,18 +45,20 @@ func Refused(c *manifest.Controller) []finding.Finding { return checkFields(c.Co
 
 // Report is like Check for TemplateControllers that were already compiled.
 func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, report.Summary) {
-	var all []report.Located
+	findings, incomplete := make([][]report.Located, len(results)), make([]bool, len(results))
 	var unknown []schema.GroupVersionKind
 	for i, c := range set.Controllers {
 		result := results[i]
-		found := slices.Concat(result.Findings, told(c, result.Findings), unapproved(c.TemplateController))
+		found := slices.Concat(result.Findings, result.Suppressed, told(c, result.Findings), unapproved(c.TemplateController))
 		found = finding.Sort(found)
 		if result.Compiled != nil {
 			more, missing := k.checkKinds(set, c, result.Compiled)
-			found, unknown = finding.Sort(append(found, more...)), append(unknown, missing...)
+			found, unknown, incomplete[i] = finding.Sort(append(found, more...)), append(unknown, missing...), len(missing) > 0
 		}
-		all = append(all, report.Locate(c.TemplateController.Key(), c, found)...)
+		findings[i] = report.Locate(c.TemplateController.Key(), c, found)
+		incomplete[i] = incomplete[i] || slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error || f.Code == finding.NotShown })
 	}
+	all := suppressed(set, findings, incomplete)
 	for _, e := range k.unread {
 		f := finding.Finding{Code: finding.Definition, Severity: finding.Error, Where: "CustomResourceDefinition", Message: e.Message}
 		all = append(all, report.Located{Finding: f, File: e.File, FileLine: e.Line})

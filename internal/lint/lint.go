@@ -27,6 +27,8 @@ type Result struct {
 	CRD *spec.Rejection
 	// Findings are all errors and warnings, sorted. They contain an error if and only if Rejection or CRD is not nil.
 	Findings []finding.Finding
+	// Suppressed are the warnings that comments in the templates suppress.
+	Suppressed []finding.Finding
 }
 
 // Invalid returns the reason why the TemplateController is invalid, including spec.crd, or nil.
@@ -94,7 +96,8 @@ func (c check) result(r Result) Result {
 	if r.CRD = c.crd; r.CRD != nil {
 		r.Findings = append(r.Findings, r.CRD.Findings...)
 	}
-	r.Findings = finding.Bounded(finding.Sort(r.Findings))
+	r.Findings, r.Suppressed = unsuppressed(c.tc, finding.Sort(r.Findings))
+	r.Findings = finding.Bounded(r.Findings)
 	return r
 }
 

@@ -36,6 +36,9 @@ cluster: errors are in the ` + "`Accepted`" + ` condition of the TemplateControl
 An error means that rendering always fails, or fails whenever it reaches the expression. TL030–TL036 are warnings if the expression is in a branch, or after ` + "`and`/`or`" + `, whose condition depends on the object.
 Branches that can never be taken are not checked. The table shows the highest severity.
 
+A comment in the same line, or above it, suppresses a warning: ` + "`# templater:ignore TL039 admission sets the size`" + `, or ` + "`{{/* templater:ignore TL039 admission sets the size */}}`" + `. The reason is required.
+Comments in templates also apply to ` + "`Linted`" + `.
+
 `
 
 // TestFindingsPageIsCurrent compares docs/reference/findings.md with the rules, and with what is found in their examples.

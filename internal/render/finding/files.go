@@ -7,6 +7,7 @@ const (
 	FieldValue  Code = "TL063"
 	Definition  Code = "TL064"
 	Unreadable  Code = "TL066"
+	Suppression Code = "TL070"
 )
 
 var ofFiles = []Rule{
@@ -29,6 +30,11 @@ var ofFiles = []Rule{
 		WatchedKind, Error, "Unknown kind",
 		"Neither Kubernetes nor a given CustomResourceDefinition defines this kind in this version. Nothing would be watched. It is only a warning if no schema of its group is known and a kind with a similar name exists.",
 		"Correct `apiVersion` and `kind`. The built-in kinds are those of the newest Kubernetes release that this version of templater supports.",
+	},
+	{
+		Suppression, Warning, "Useless suppression",
+		"A comment `# templater:ignore CODE REASON` suppresses nothing, or has no reason. It could hide a mistake later. Errors cannot be suppressed.",
+		"Remove the comment, or write the reason. Unused suppressions are only reported if all schemas are known and there are no errors.",
 	},
 	{
 		Conditions, Warning, ".status.conditions is not a list of type map",
