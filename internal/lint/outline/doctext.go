@@ -117,5 +117,30 @@ func (at *docText) label(metadata *yaml.Node, key string) (set labels.Set, known
 	return nil, known
 }
 
+// Labels returns the labels that all objects of the template have, whatever the data.
+func (s *Skeleton) Labels() (all []string) {
+	for i, d := range s.Documents {
+		var keys []string
+		at := docText{s, d.First}
+		if own := valueOf(d.Root, "metadata"); own != nil {
+			if own = valueOf(own, "labels"); own != nil && own.Kind == yaml.MappingNode {
+				for j := 0; j < len(own.Content); j += 2 {
+					if key := own.Content[j]; !PrintedIn(key.Value) && at.always(key) {
+						keys = append(keys, key.Value)
+					}
+				}
+			}
+		}
+		if i == 0 {
+			all = keys
+		}
+		all = slices.DeleteFunc(all, func(key string) bool { return !slices.Contains(keys, key) })
+	}
+	if s.Others {
+		return nil
+	}
+	return all
+}
+
 // ownLabels is the prefix of the labels that templater sets.
 const ownLabels = "templater.dev/"

@@ -22,18 +22,19 @@ func (at *docCheck) endless(n *yaml.Node, path string) {
 		if !prints || int(action.Pos) < from || int(action.Pos) > to || len(action.Pipe.Decl) > 0 {
 			continue
 		}
-		reads, grows := false, false
+		reads, grows, settles := false, false, false
 		syntax.EachOperand(action.Pipe, func(n parse.Node) {
 			switch n := n.(type) {
 			case *parse.IdentifierNode:
 				grows = grows || funcs.Named(n).Is(syntax.Computes)
+				settles = settles || n.Ident == "uniq" || n.Ident == "mustUniq"
 			case *parse.FieldNode:
 				reads = reads || isStatus(n.Ident, path)
 			case *parse.VariableNode:
 				reads = reads || n.Ident[0] == "$" && isStatus(n.Ident[1:], path)
 			}
 		})
-		if reads && grows {
+		if reads && grows && !settles {
 			at.c.Warn(finding.EndlessStatus, types.Place{Text: at.s.Text, Offset: syntax.Start(action.Pipe), Length: len(action.Pipe.String())}, "%s is computed from itself, so each reconciliation changes it and triggers the next one: compute it from .spec or .observed, or change it only under a condition", path)
 		}
 	}

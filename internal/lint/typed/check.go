@@ -40,10 +40,16 @@ func Check(pause func() error, tc *v1.TemplateController, program *render.Progra
 
 func newChecker(pause func() error, tc *v1.TemplateController, program *render.Program, known openapi.Set) *checker {
 	notes, skeletons := types.NewNotes(pause), &outline.Skeletons{Pause: pause}
-	return &checker{
+	c := &checker{
 		units: program.Templates(), notes: notes, skeletons: skeletons,
 		roots: newRoots(&tc.Spec, known, program, skeletons), walk: newWalker(notes, &tc.Spec), namespaced: tc.Namespace != "",
 	}
+	for name, u := range c.roots.children {
+		if u != nil && known != nil {
+			addKeys(c.walk.labels, ".children."+name+"[]", skeletons.Of(u).Labels())
+		}
+	}
+	return c
 }
 
 // all checks all templates.

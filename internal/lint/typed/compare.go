@@ -31,7 +31,7 @@ func unequal(e *evaluator, call *invocation) *types.Value {
 	if same, known := v.Literal.(bool); known {
 		return types.Literal(!same)
 	}
-	return v
+	return negated(types.OfKinds(v.Kinds), v)
 }
 
 // equals returns whether two arguments of eq or ne are equal.
@@ -60,7 +60,12 @@ func (e *evaluator) equals(call *invocation, i, j int) *types.Value {
 	case e.outOfEnum(call, v, w, j) || e.outOfEnum(call, w, v, i):
 		return types.Literal(false)
 	}
-	return types.OfKinds(openapi.Boolean)
+	result := types.OfKinds(openapi.Boolean)
+	if sure := call.args[0].Literal != nil || call.args[1].Literal != nil; sure && len(call.args) == 2 { // nothing that is missing equals it
+		steps := slices.Concat(v.Optional, w.Optional)
+		result.Tests = &types.Tests{Yes: types.Outcome{Has: steps}}
+	}
+	return result
 }
 
 // outOfEnum reports that argument i, a string literal, is not a value of the enum of a field.

@@ -14,6 +14,7 @@ type evaluator struct {
 	vars variables
 	// conditions are the steps that enclosing conditions test; collecting is set while a condition is evaluated.
 	conditions []string
+	facts
 	collecting int
 	labels     map[string]bool // steps to labels that selectors require: see labeled
 	// include checks a define block for a value of dot. anyName records a call with a computed name.
@@ -142,9 +143,14 @@ func (e *evaluator) function(name *parse.IdentifierNode, nodes []parse.Node, dot
 	if tests {
 		e.collecting++
 	}
-	for _, n := range nodes {
+	collecting := e.collecting
+	for i, n := range nodes {
+		if e.collecting = collecting; s != nil && !s.Param(i).Nil {
+			e.collecting = 0 // it must exist, so this does not test it
+		}
 		call.args = append(call.args, e.operand(n, dot))
 	}
+	e.collecting = collecting
 	if tests {
 		e.collecting--
 	}
@@ -170,12 +176,20 @@ func (e *evaluator) function(name *parse.IdentifierNode, nodes []parse.Node, dot
 func (e *evaluator) lazy(call *invocation, dot, final *types.Value) *types.Value {
 	and := call.name.Ident == "and"
 	var v *types.Value
-	before := e.reach
+	var tests types.Tests
+	before, known := e.reach, e.facts
 	for _, n := range call.nodes {
 		e.collecting++
 		w := e.operand(n, dot)
 		e.collecting--
 		v = decide(and, v, w)
+		yes, no := w.Outcomes()
+		all, each := &tests.Yes, yes
+		if !and {
+			all, each = &tests.No, no
+		}
+		all.Has, all.Lacks = add(all.Has, each.Has), add(all.Lacks, each.Lacks)
+		e.learn(each)
 		switch never, always := w.Never(), w.Always(); {
 		case and && never, !and && always:
 			e.dead++
@@ -184,10 +198,16 @@ func (e *evaluator) lazy(call *invocation, dot, final *types.Value) *types.Value
 		}
 	}
 	e.dead, e.unsure = before.dead, before.unsure
+	e.unlearn(known)
 	if final != nil {
 		v = decide(and, v, final)
 	}
-	return v
+	if v == nil {
+		return types.Anything
+	}
+	w := *v
+	w.Tests = &tests
+	return &w
 }
 
 // decide returns the result of and or or for two arguments.

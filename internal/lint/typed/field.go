@@ -1,6 +1,7 @@
 package typed
 
 import (
+	"slices"
 	"strings"
 	"text/template/parse"
 
@@ -24,12 +25,23 @@ func (e *evaluator) field(v *types.Value, key string, at types.Place) *types.Val
 	}
 	e.notes.Resolved(at)
 	if e.collecting > 0 {
-		e.notes.Test(found.Origin)
+		e.notes.Test(found.Origin, e.tests())
+	}
+	if e.met != nil {
+		e.met = add(e.met, found.Optional)
 	}
 	if e.labels[found.Origin.Step()] {
 		found = found.Present()
 	}
 	return v.Reached(found, at)
+}
+
+// tests returns the template whose warnings a test at this place excuses; nil = all.
+func (e *evaluator) tests() *syntax.Text {
+	if e.depth > 0 || e.unit.Purpose == syntax.ForFilter || e.unit.Purpose == syntax.ForFilterWithoutStatus {
+		return nil
+	}
+	return e.unit.Text
 }
 
 // noMap reports that a key is read from a value that is not a map.
@@ -79,14 +91,20 @@ func (e *evaluator) mayLack(v *types.Value, n parse.Node) {
 	if v.Kinds&openapi.Null == 0 || len(v.Optional) == 0 {
 		return
 	}
+	var missing []string
+	wrong := false // a test says that it can be missing here
 	for _, step := range v.Optional {
 		for _, other := range e.conditions {
 			if step == "" || parentOf(step) == parentOf(other) {
 				return
 			}
 		}
+		if !slices.Contains(e.has, step) {
+			missing = append(missing, step)
+			wrong = wrong || slices.Contains(e.lacks, step)
+		}
 	}
-	if e.waits(v.Optional[len(v.Optional)-1]) {
+	if len(missing) == 0 || e.waits(v.Optional[len(v.Optional)-1]) {
 		return
 	}
 	at := v.At
@@ -99,7 +117,9 @@ func (e *evaluator) mayLack(v *types.Value, n parse.Node) {
 		what = strings.TrimPrefix(last, v.Origin.Root)
 	}
 	note := e.warnf(finding.Optional, at, "%s is optional, and rendering fails without it; use default, required or with", what)
-	note.Unless = v.Optional
+	if !wrong {
+		note.Unless, note.Within = missing, e.tests()
+	}
 }
 
 // waits reports whether templater waits for a missing value or omits it: in a related object or a child of another template.

@@ -124,7 +124,7 @@ func emptied(_ *evaluator, call *invocation) *types.Value {
 		return types.Literal(true)
 	}
 	if v.Kinds == 0 || v.Kinds&openapi.Null != 0 {
-		return types.OfKinds(openapi.Boolean)
+		return negated(types.OfKinds(openapi.Boolean), v)
 	}
 	switch {
 	case v.Kinds&(openapi.String|openapi.List|openapi.Map) == 0:
@@ -134,5 +134,5 @@ func emptied(_ *evaluator, call *invocation) *types.Value {
 	case v.Kinds&^(openapi.String|openapi.List|openapi.Map) == 0 && v.Always():
 		return types.Literal(false)
 	}
-	return types.OfKinds(openapi.Boolean)
+	return negated(types.OfKinds(openapi.Boolean), v)
 }

@@ -55,7 +55,7 @@ func hasKey(e *evaluator, call *invocation) *types.Value {
 			}
 			return types.Literal(false)
 		}
-		e.key(call, v, 1)
+		return tested(types.OfKinds(openapi.Boolean), e.key(call, v, 1))
 	}
 	return types.OfKinds(openapi.Boolean)
 }

@@ -24,7 +24,7 @@ func init() {
 		"hasPrefix": textTest(strings.HasPrefix), "hasSuffix": textTest(strings.HasSuffix), "contains": textTest(strings.Contains),
 		"dict": dict, "get": get, "hasKey": hasKey, "index": index, "dig": dig, "set": set, "unset": firstMap, "pick": firstMap, "omit": firstMap, "pluck": pluck,
 		"list": listed, "append": appended, "concat": concat, "values": valuesOf, "first": item, "last": item, "slice": sliced,
-		"rest": part, "initial": part, "reverse": part, "compact": part, "uniq": part, "without": part,
+		"rest": part, "initial": part, "reverse": part, "compact": compact, "uniq": part, "without": part,
 		"where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
 		"deepCopy": func(_ *evaluator, call *invocation) *types.Value { return call.args[0].Present() },
 	}
@@ -105,8 +105,9 @@ func not(_ *evaluator, call *invocation) *types.Value {
 		return types.Literal(true)
 	case v.Always():
 		return types.Literal(false)
+	default:
+		return negated(types.OfKinds(openapi.Boolean), v)
 	}
-	return types.OfKinds(openapi.Boolean)
 }
 
 func include(e *evaluator, call *invocation) *types.Value {
@@ -154,6 +155,15 @@ func part(_ *evaluator, call *invocation) *types.Value {
 		w.Item = v.Each()
 	}
 	return &w
+}
+
+// compact is part without empty and missing items.
+func compact(e *evaluator, call *invocation) *types.Value {
+	v := *part(e, call)
+	if v.Item != nil {
+		v.Item = v.Item.Present()
+	}
+	return &v
 }
 
 func sliced(_ *evaluator, call *invocation) *types.Value {

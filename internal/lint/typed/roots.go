@@ -2,6 +2,7 @@ package typed
 
 import (
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
@@ -125,11 +126,8 @@ func (r *roots) anyObject() *openapi.Type {
 	if t == nil {
 		return nil
 	}
-	object := &openapi.Type{Kinds: openapi.Map, Open: true, Fields: map[string]openapi.Field{}}
-	for _, name := range []string{"apiVersion", "kind", "metadata"} {
-		object.Fields[name] = t.Fields[name]
-	}
-	return object
+	name := openapi.Field{Type: &openapi.Type{Kinds: openapi.String}, Present: true}
+	return &openapi.Type{Kinds: openapi.Map, Open: true, Fields: map[string]openapi.Field{"apiVersion": name, "kind": name, "metadata": t.Fields["metadata"]}}
 }
 
 // childOf returns an object that a child template renders.
@@ -187,14 +185,19 @@ func addLabels(all map[string]bool, root string, selector *metav1.LabelSelector)
 	if selector == nil {
 		return
 	}
-	at := root + ".metadata.labels"
-	add := func(key string) { all[at], all[at+"."+key] = true, true }
-	for key := range selector.MatchLabels {
-		add(key)
-	}
+	keys := slices.Collect(maps.Keys(selector.MatchLabels))
 	for _, each := range selector.MatchExpressions {
 		if each.Operator == metav1.LabelSelectorOpIn || each.Operator == metav1.LabelSelectorOpExists {
-			add(each.Key)
+			keys = append(keys, each.Key)
 		}
+	}
+	addKeys(all, root, keys)
+}
+
+// addKeys adds the steps to labels of an object at root.
+func addKeys(all map[string]bool, root string, keys []string) {
+	at := root + ".metadata.labels"
+	for _, key := range keys {
+		all[at], all[at+"."+key] = true, true
 	}
 }

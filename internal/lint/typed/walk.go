@@ -33,7 +33,7 @@ func newWalker(notes *types.Notes, spec *v1.TemplateControllerSpec) *walker {
 
 // enter starts a template with root as its data.
 func (w *walker) enter(u *syntax.Unit, root *types.Value) {
-	w.unit, w.src, w.reach, w.conditions = u, u.Text, reach{}, nil
+	w.unit, w.src, w.reach, w.conditions, w.facts = u, u.Text, reach{}, nil, facts{}
 	w.vars = variables{{"$", root}}
 }
 
@@ -48,12 +48,14 @@ func (w *walker) list(l *parse.ListNode, dot *types.Value) {
 	if l == nil {
 		return
 	}
+	before := w.facts
 	for _, n := range l.Nodes {
 		if !w.notes.Step() {
-			return
+			break
 		}
 		w.node(n, dot)
 	}
+	w.unlearn(before)
 }
 
 func (w *walker) node(n parse.Node, dot *types.Value) {
@@ -108,14 +110,25 @@ func (w *walker) branch(n *parse.BranchNode, dot *types.Value) {
 	if n.NodeType == parse.NodeWith {
 		inner = v.Present()
 	}
-	before := slices.Clone(w.vars)
+	before, known := slices.Clone(w.vars), w.facts
 	w.notes.Steps += len(before)
+	yes, no := v.Outcomes()
+	w.assume(yes)
 	w.block(n.List, inner, v.Never(), v.Always())
+	w.unlearn(known)
 	after := w.vars
 	w.vars = before
+	w.assume(no)
 	w.block(n.ElseList, dot, v.Always(), v.Never())
+	w.unlearn(known)
 	w.vars.merge(after)
 	w.vars, w.conditions = w.vars[:vars], w.conditions[:conditions]
+	switch { // what follows is only rendered after the other branch
+	case fails(n.List):
+		w.assume(types.Outcome{Has: no.Has})
+	case fails(n.ElseList):
+		w.assume(types.Outcome{Has: yes.Has})
+	}
 }
 
 // block walks a block below a condition. If the condition is never true, little is reported, and if it is not always true, findings are
@@ -143,7 +156,11 @@ func (w *walker) condition(pipe *parse.PipeNode, dot *types.Value) *types.Value 
 // rangeOver walks a range once, with variables of any type that its body assigns.
 func (w *walker) rangeOver(n *parse.RangeNode, dot *types.Value) {
 	vars := len(w.vars)
+	known := w.facts
+	w.met = []string{}
 	v := w.pipe(n.Pipe, dot)
+	met := w.met
+	w.met = known.met
 	w.ranges(v, n)
 	unchanged := slices.Clone(w.vars)
 	assigned := map[string]assignment{}
@@ -161,8 +178,10 @@ func (w *walker) rangeOver(n *parse.RangeNode, dot *types.Value) {
 		w.vars.assign(decl[1].Ident[0], item)
 	}
 	left := w.left
+	w.assume(types.Outcome{Has: met})
 	w.block(n.List, item, v.Never(), true) // assume that lists have items
 	w.left = left
+	w.unlearn(known)
 	after := w.vars
 	w.vars = before
 	if v.Never() { // its body never runs

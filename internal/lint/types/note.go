@@ -54,8 +54,9 @@ type Note struct {
 	Kinds    openapi.JSONTypes
 	// Replacement is the suggested text.
 	Replacement string
-	// The note is dropped if a condition tests one of these steps.
+	// The note is dropped if conditions test all of these steps: in this template, in define blocks, or, if nil, in any template.
 	Unless []string
+	Within *syntax.Text
 }
 
 // Raise raises the severity to at least the given one.
@@ -77,14 +78,23 @@ type Notes struct {
 	all     []*Note
 	more    []finding.Finding // outside of templates
 	fine    map[Spot]bool     // existing keys: see Resolved
-	tested  map[string]bool   // steps that conditions test
+	tested  map[test]bool     // tests of conditions
 	gaveUp  bool              // the limit of steps or notes is reached
 	tooMany bool              // some notes were dropped
 }
 
+// test is an optional step that a condition tests, and the template of the condition; nil = one that all templates share.
+type test struct {
+	step string
+	in   *syntax.Text
+}
+
+// somewhere is the template of tests in any template.
+var somewhere = &syntax.Text{}
+
 // NewNotes returns Notes that call pause regularly: an error stops the check. nil = no pauses.
 func NewNotes(pause func() error) *Notes {
-	return &Notes{Finder: NewFinder(), Partial: map[*syntax.Text]bool{}, pause: pause, fine: map[Spot]bool{}, tested: map[string]bool{}}
+	return &Notes{Finder: NewFinder(), Partial: map[*syntax.Text]bool{}, pause: pause, fine: map[Spot]bool{}, tested: map[test]bool{}}
 }
 
 // stepsPerPause is the number of steps between pauses. They take some microseconds, so that pauses cost less than the work.
@@ -144,10 +154,10 @@ func (all *Notes) Fail(sure bool, code finding.Code, at Place, format string, ar
 // Resolved records that a key at a place exists for at least one type: it is not a misspelling.
 func (all *Notes) Resolved(at Place) { all.fine[at.Spot()] = true }
 
-// Test records that a condition tests a value: optional steps on its path are handled.
-func (all *Notes) Test(o *Origin) {
-	for ; o != nil && o.Path != "" && !all.tested[o.Step()]; o = o.Up {
-		all.tested[o.Step()] = true
+// Test records that a condition of a template tests a value: optional steps on its path are handled there, or everywhere if in is nil.
+func (all *Notes) Test(o *Origin, in *syntax.Text) {
+	for ; o != nil && o.Path != "" && !all.tested[test{o.Step(), in}]; o = o.Up {
+		all.tested[test{o.Step(), in}], all.tested[test{o.Step(), somewhere}] = true, true
 	}
 }
 
@@ -185,7 +195,7 @@ func (all *Notes) excused(n *Note) bool {
 		return true
 	}
 	for _, step := range n.Unless {
-		if !all.tested[step] {
+		if in := cmp.Or(n.Within, somewhere); !all.tested[test{step, in}] && !all.tested[test{step, nil}] {
 			return false
 		}
 	}

@@ -28,8 +28,23 @@ type Value struct {
 	Origin  *Origin // nil = computed
 	// Optional are the optional steps of its path.
 	Optional []string
+	Tests    *Tests  // of a condition; nil = its own steps
 	Notes    []*Note // why it is always missing
 	At       Place   // of the last key of its path
+}
+
+// Outcome is what the result of a condition means: optional steps that exist, and those that can be missing.
+type Outcome struct{ Has, Lacks []string }
+
+// Tests is what the results true and false of a condition mean.
+type Tests struct{ Yes, No Outcome }
+
+// Outcomes returns what is known if the value is true, and if it is false.
+func (v *Value) Outcomes() (yes, no Outcome) {
+	if v.Tests != nil {
+		return v.Tests.Yes, v.Tests.No
+	}
+	return Outcome{Has: v.Optional}, Outcome{Lacks: v.Optional}
 }
 
 // Kinds that functions treat alike.

@@ -65,7 +65,7 @@ var ofTypes = []Rule{
 	},
 	{
 		Optional, Warning, "Optional field without a fallback",
-		"The schema does not require the field. For an object without it, rendering fails where it is printed or passed to a function.",
+		"The schema does not require the field. For an object without it, rendering fails where it is printed or passed to a function. A condition in another template, or in another branch, does not help.",
 		"Use `default`, `required`, `if` or `with`, or make the field required or set a default in the schema.",
 	},
 	{
