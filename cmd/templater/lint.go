@@ -42,8 +42,9 @@ Schemas are read from the CustomResourceDefinitions in the same files or in --sc
 With --cluster, other schemas are read from the cluster in --kubeconfig, $KUBECONFIG or
 ~/.kube/config, in this order.
 
-Hidden files in directories are skipped, and so are the templates of Helm charts: render
-them first, as in helm template CHART | templater lint -
+Hidden files in directories are skipped, and so are patches of kustomizations and the
+templates of Helm charts: render them first, as in
+helm template CHART | templater lint -
 
 Exit codes: 0 if there are no errors, 1 if there are errors, 2 if a file or document
 cannot be read. Unreadable files are reported; the other files are still checked.

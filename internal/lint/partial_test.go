@@ -34,7 +34,7 @@ func TestErrorsDoNotHideOtherErrors(t *testing.T) {
 			s.Helpers, s.Children[1].Template = `{{ define "x" }}a{{ end }}{{ define "y" }}`, `{{ include "x" . }}`
 		}, []string{typed, "TL002 helpers:1:27"}},
 		"values at fault": {func(s *v1.TemplateControllerSpec) { s.Values = &apiextensionsv1.JSON{Raw: []byte("[]")} }, []string{"TL023 spec.values:0:0"}},
-		"same delimiters": {func(s *v1.TemplateControllerSpec) { s.Delimiters = v1.Delimiters{Left: "x", Right: "x"} }, []string{"TL014 delimiters:0:0"}},
+		"same delimiters": {func(s *v1.TemplateControllerSpec) { s.Delimiters = v1.Delimiters{Left: "x", Right: "x"} }, []string{"TL014 spec.delimiters:0:0"}},
 		"a value is unread": {func(s *v1.TemplateControllerSpec) {
 			s.Values, s.Children[1].Template = &apiextensionsv1.JSON{Raw: []byte(`{"a": 1}`)}, "{{ if }}"
 		}, []string{"TL001 children[bad]:1:1", typed}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	kyaml "sigs.k8s.io/yaml"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/render/document"
 )
 
@@ -251,9 +253,10 @@ func (d *yamlDocument) lineOf(at *place) int {
 	return d.first + at.key.Line - 1
 }
 
-// checkProperties reports fields of a CustomResourceDefinition whose names are booleans in YAML 1.1, which kubectl reads.
+// checkProperties reports keys of CustomResourceDefinitions and TemplateControllers that are booleans in YAML 1.1, which kubectl reads.
 func (d *yamlDocument) checkProperties(of found) error {
-	if of.at == nil || of.content["kind"] != "CustomResourceDefinition" {
+	kind, _ := of.content["kind"].(string)
+	if of.at == nil || !slices.Contains([]string{"CustomResourceDefinition", v1.KindTemplateController, v1.KindNamespacedTemplateController}, kind) {
 		return nil
 	}
 	return d.checkWords(of.at.node)

@@ -20,7 +20,7 @@ const largestFile = 64 << 20
 
 // Load reads files, folders recursively (*.yaml, *.yml, *.json), and standard input ("-").
 // In folders, it skips hidden files and folders, Helm templates (which are not valid YAML until they are rendered), and documents that are not objects,
-// such as a kustomization or the values of a chart. From test cases in a folder, it reads TemplateControllers and CustomResourceDefinitions only. A file
+// such as a kustomization or the values of a chart, and patches of a kustomization. From test cases in a folder, it reads TemplateControllers and CustomResourceDefinitions only. A file
 // that is in several paths is read once. The first error is returned as an [*Error].
 func Load(paths []string, stdin io.Reader) (*Set, error) {
 	set, faults := LoadAll(paths, stdin)
@@ -89,7 +89,8 @@ func (l *loader) loadPath(path string) {
 }
 
 func (l *loader) loadFolder(root string) {
-	var fixtures []string // folders of cases below the root
+	var fixtures []string        // folders of cases below the root
+	patches := map[string]bool{} // files of kustomizations
 	_ = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			l.fail(file, err)
@@ -101,7 +102,9 @@ func (l *loader) loadFolder(root string) {
 			return fs.SkipDir
 		case entry.IsDir() && file != root && holdsCase(file):
 			fixtures = append(fixtures, file+string(filepath.Separator))
-		case entry.IsDir() || hidden || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
+		case entry.IsDir():
+			addPatches(patches, file)
+		case patches[file] || hidden || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
 		case slices.ContainsFunc(fixtures, func(folder string) bool { return strings.HasPrefix(file, folder) }):
 			l.loadFixture(file)
 		default:
@@ -109,6 +112,28 @@ func (l *loader) loadFolder(root string) {
 		}
 		return nil
 	})
+}
+
+// addPatches adds the patch files of the kustomization in a folder: they are parts of objects.
+func addPatches(files map[string]bool, folder string) {
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		var k struct {
+			Patches []struct {
+				Path string `json:"path"`
+			} `json:"patches"`
+			Strategic []string `json:"patchesStrategicMerge"`
+		}
+		text, err := ReadFile(filepath.Join(folder, name))
+		if err != nil || kyaml.Unmarshal(text, &k) != nil {
+			continue
+		}
+		for _, patch := range k.Patches {
+			files[filepath.Join(folder, patch.Path)] = true
+		}
+		for _, patch := range k.Strategic {
+			files[filepath.Join(folder, patch)] = true
+		}
+	}
 }
 
 // loadFixture reads a file that belongs to a test case: its objects are skipped, and can still be read through another path.

@@ -164,6 +164,7 @@ func TestLoadErrors(t *testing.T) {
 		"a number for a duration":  {head + "  resyncPeriod: 20\n", "standard input:6:3: spec.resyncPeriod is a number, but must be a string: quote it"},
 		"a type for a strategy":    {head + "  children:\n  - name: b\n    updateStrategy: Recreate\n", "standard input:8:5: spec.children[0].updateStrategy is a string, but must be a mapping; known: rollingUpdate type"},
 		"a word of YAML 1.1":       {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  properties: {'y': {}, N: {type: string}}\n", "standard input:4:25: the key N means false in YAML 1.1, which kubectl reads: quote it"},
+		"one in spec.values":       {head + "  values: {n: 3}\n", "standard input:6:12: the key n means false in YAML 1.1, which kubectl reads: quote it"},
 		"the same in a List":       {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, on: 1}\n", "standard input:5:73: the key on means true in YAML 1.1, which kubectl reads: quote it"},
 		"in a List":                {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- b\n", "standard input:5:3: not an object: apiVersion and kind are missing"},
 	} {
@@ -300,5 +301,32 @@ func TestLoadReadsOnlyFilesOfCase(t *testing.T) {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+func TestPatchesOfKustomizationsAreSkipped(t *testing.T) {
+	folder := t.TempDir()
+	for file, text := range map[string]string{
+		"base/kustomization.yaml":   "resources: [app.yaml]\n",
+		"base/app.yaml":             head,
+		"prod/kustomization.yml":    "resources: [../base]\npatches: [{path: patch.yaml}, {patch: \"[]\", target: {kind: A}}]\npatchesStrategicMerge: [./more/second.yaml]\n",
+		"prod/patch.yaml":           head,
+		"prod/more/second.yaml":     head,
+		"broken/kustomization.yaml": "a: [\n",
+		"broken/b.yaml":             strings.Replace(head, "name: a", "name: b", 1),
+	} {
+		if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, faults := LoadAll([]string{folder}, nil)
+	if len(set.Controllers) != 2 || len(faults) != 1 || filepath.Base(faults[0].File) != "kustomization.yaml" {
+		t.Errorf("got %d TemplateControllers and errors %v", len(set.Controllers), faults)
+	}
+	if set, err := Load([]string{filepath.Join(folder, "prod", "patch.yaml")}, nil); err != nil || len(set.Controllers) != 1 {
+		t.Errorf("got %v and error %v, but the file itself is a path", set, err)
 	}
 }

@@ -166,7 +166,7 @@ func (at *docCheck) unknown(key *yaml.Node, t *openapi.Type, path string) {
 	}
 	consequence := "the API server prunes it, or rejects the object"
 	if at.code == finding.Pruned {
-		consequence = "the API server prunes it: add it to the schema"
+		consequence = "templater omits it: add it to the schema"
 	}
 	at.c.Warn(at.code, at.place(key), "%s has no field %s.%s, so %s%s", at.object, path, key.Value, consequence, hint).Replacement = nearest
 }

@@ -21,7 +21,7 @@ const (
 var ofOutlines = []Rule{
 	{
 		Pruned, Warning, "Unknown status field",
-		"The API server prunes fields that the CustomResourceDefinition does not define, so the value never appears in the status.",
+		"The API server rejects fields that the CustomResourceDefinition does not define, so templater omits the value and reports it in the ready condition.",
 		"Add the field to the schema of the status, or correct its name.",
 	},
 	{

@@ -60,7 +60,7 @@ type Templates struct {
 func Parse(src Source) (Templates, error) {
 	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}, callers: map[string]bool{}}
 	if c.left() == c.right() {
-		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right delimiter are equal: set two different delimiters"}}
+		return Templates{}, Errors{{Template: "spec.delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right delimiter are equal: set two different delimiters"}}
 	}
 	helpers := c.helpers()
 	t := Templates{Names: c.names, Helpers: helpers, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
@@ -241,7 +241,7 @@ func (c *compiler) unit(t *Text, helpers map[string]Definition, purpose Purpose)
 	trees := c.parse(t)
 	for _, name := range sorted(trees) {
 		if _, twice := helpers[name]; twice {
-			c.add(t.broken(finding.SecondDefinition, int(trees[name].Root.Pos), fmt.Sprintf("helpers already has a define block named %q", name)))
+			c.add(t.broken(finding.SecondDefinition, t.definition(name, int(trees[name].Root.Pos)), fmt.Sprintf("helpers already has a define block named %q", name)))
 		}
 		u.own[name] = Definition{trees[name], t}
 	}

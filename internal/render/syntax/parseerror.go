@@ -36,6 +36,7 @@ func (c *compiler) addParseError(t *Text, err error) {
 func (c *compiler) locate(t *Text, e *Error) {
 	if t.lead > 0 {
 		t.locateInExpression(e)
+		c.foreignSyntax(t, e, 0)
 		return
 	}
 	starts := c.actions(t.Content)
@@ -54,6 +55,7 @@ func (c *compiler) locate(t *Text, e *Error) {
 		e.Message = fmt.Sprintf("in line %d of the action: %s", e.Line-line+1, e.Message)
 	}
 	e.Line, e.Column = line, column
+	c.foreignSyntax(t, e, starts[sound])
 }
 
 // actions returns the offsets of the actions of a text.

@@ -78,6 +78,14 @@ func (t *Text) broken(code finding.Code, offset int, message string) *Error {
 	return e
 }
 
+// definition returns the offset of the name of a define block whose content begins at an offset.
+func (t *Text) definition(name string, content int) int {
+	if at := strings.LastIndex(t.Content[:min(content, len(t.Content))], strconv.Quote(name)); at >= 0 {
+		return at
+	}
+	return content
+}
+
 // word returns the text of the operand that begins at an offset in what is parsed: a literal, or else what has no space or
 // parenthesis in it. It is on one line.
 func (t *Text) word(offset int) string {
