@@ -23,8 +23,8 @@ func newExplainCommand() *cobra.Command {
 default, or why a function is not supported; a key such as .children; an action such
 as range; a kind such as NamespacedTemplateController, or its short name; a field of a
 TemplateController such as spec.children; a condition such as Linted, or a reason such
-as ChildConflict; a finding code such as TL001. Without an argument, it lists all of
-them.`,
+as ChildConflict; a finding code such as TL001. Other words, such as password, find
+names that are about them. Without an argument, it lists all of them.`,
 		Example: `  templater explain dnsLabel
   templater explain .children
   templater explain range
@@ -50,6 +50,9 @@ them.`,
 			found := explain.All()
 			if len(args) == 1 {
 				if found = explain.Find(args[0]); len(found) == 0 {
+					found = explain.Search(args[0])
+				}
+				if len(found) == 0 {
 					return unknownName(args[0])
 				}
 			}

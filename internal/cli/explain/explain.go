@@ -99,7 +99,11 @@ func functions() []Entry {
 			entries = append(entries, e)
 			continue
 		}
-		e.More = "Takes " + arguments(f.Min, f.Max) + ". Comes from " + f.Source + "."
+		e.More = signature(&f)
+		if example := examples()[f.Same]; example != "" {
+			e.More += "\nFor example: " + strings.Replace(example, f.Same, f.Name, 1)
+		}
+		e.More += "\nComes from " + f.Source + "."
 		if f.Nil {
 			e.More += "\nThe values of its arguments may be missing."
 		} else if f.Max != 0 {
@@ -108,23 +112,6 @@ func functions() []Entry {
 		entries = append(entries, e)
 	}
 	return entries
-}
-
-// arguments describes the arguments of a function.
-func arguments(least, most int) string {
-	word := "arguments"
-	if most == 1 || most < 0 && least == 1 {
-		word = "argument"
-	}
-	switch {
-	case most == 0:
-		return "no arguments"
-	case most < 0:
-		return fmt.Sprintf("at least %d %s", least, word)
-	case least == most:
-		return fmt.Sprintf("%d %s", least, word)
-	}
-	return fmt.Sprintf("%d to %d %s", least, most, word)
 }
 
 var inBackticks = regexp.MustCompile("`([^`]+)`")

@@ -69,14 +69,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestArguments(t *testing.T) {
-	for want, row := range map[string][2]int{"no arguments": {0, 0}, "1 argument": {1, 1}, "2 arguments": {2, 2}, "at least 1 argument": {1, -1}, "at least 2 arguments": {2, -1}, "1 to 3 arguments": {1, 3}} {
-		if got := arguments(row[0], row[1]); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestCodeTextsContainNoMarkdownLinks(t *testing.T) {
 	for _, e := range codes() {
 		if strings.Contains(e.About+e.More, "](") {
