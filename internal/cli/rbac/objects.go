@@ -44,7 +44,7 @@ func (p *Permissions) shared() *rbacv1.ClusterRole {
 	role.Labels = map[string]string{aggregate: "true"}
 	merged := map[target]int{}
 	for _, one := range p.Grants { // templater's own account works in all namespaces
-		key := target{"", one.Group, one.Resource}
+		key := target{"", one.Group, one.Resource, one.Name}
 		if i, known := merged[key]; known {
 			role.Rules[i].Verbs = slices.Compact(slices.Sorted(slices.Values(append(role.Rules[i].Verbs, one.Verbs...))))
 			continue
@@ -83,7 +83,11 @@ func rulesOf(grants []Grant) []rbacv1.PolicyRule {
 }
 
 func ruleOf(one Grant) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{one.Group}, Resources: []string{one.Resource}, Verbs: slices.Clone(one.Verbs)}
+	rule := rbacv1.PolicyRule{APIGroups: []string{one.Group}, Resources: []string{one.Resource}, Verbs: slices.Clone(one.Verbs)}
+	if one.Name != "" {
+		rule.ResourceNames = []string{one.Name}
+	}
+	return rule
 }
 
 func ofRBAC(kind string) metav1.TypeMeta {

@@ -47,6 +47,7 @@ type Grant struct {
 	Namespace string // "" = all, or a cluster-scoped resource
 	Group     string
 	Resource  string   // with its subresource: pods/log
+	Name      string   // of the only object; "" = all
 	Verbs     []string // sorted
 	For       []string // purpose, such as "the parents"
 }
@@ -75,18 +76,23 @@ func Of(tc *v1.TemplateController, kinds Kinds, o Options) (*Permissions, error)
 }
 
 // target is the key of a Grant.
-type target struct{ namespace, group, resource string }
+type target struct{ namespace, group, resource, name string }
 
 // add grants verbs on a resource in namespaces; nil means all.
 func (g *gatherer) add(namespaces []string, resource schema.GroupResource, verbs []string, why string) {
+	g.addNamed(namespaces, resource, "", verbs, why)
+}
+
+// addNamed is add for the object with a name; "" means all.
+func (g *gatherer) addNamed(namespaces []string, resource schema.GroupResource, name string, verbs []string, why string) {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
 	for _, ns := range namespaces {
-		at := target{ns, resource.Group, resource.Resource}
+		at := target{ns, resource.Group, resource.Resource, name}
 		one := g.grants[at]
 		if one == nil {
-			one = &Grant{Namespace: ns, Group: resource.Group, Resource: resource.Resource}
+			one = &Grant{Namespace: ns, Group: resource.Group, Resource: resource.Resource, Name: name}
 			g.grants[at] = one
 			g.order = append(g.order, at)
 		}
@@ -102,7 +108,7 @@ func (g *gatherer) sorted() []Grant {
 	var all []Grant
 	for _, at := range g.order {
 		one := *g.grants[at]
-		if everywhere := g.grants[target{"", at.group, at.resource}]; everywhere != nil && at.namespace != "" {
+		if everywhere := g.grants[target{"", at.group, at.resource, at.name}]; everywhere != nil && at.namespace != "" {
 			one.Verbs = slices.DeleteFunc(one.Verbs, func(verb string) bool { return slices.Contains(everywhere.Verbs, verb) })
 		}
 		slices.Sort(one.Verbs)

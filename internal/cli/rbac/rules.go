@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -111,13 +112,20 @@ func (g *gatherer) children() error {
 			g.add(placesOf(of, written), of.Resource.GroupResource(), verbsOn(g.spec, &entry), syntax.ChildName(entry.Name))
 			if needs := escalating[gv.WithKind(y.Kind).GroupKind()]; needs != "" {
 				if y.Role != "" {
-					needs = "the verb bind on " + y.Role
+					g.bind(placesOf(of, written), y.Role, syntax.ChildName(entry.Name))
+					continue
 				}
 				g.note("%s renders a %s, which templater can only write with all permissions that it grants, or %s: add these rules by hand", syntax.ChildName(entry.Name), y.Kind, needs)
 			}
 		}
 	}
 	return nil
+}
+
+// bind adds the permission to bind a role, such as clusterroles/view, in namespaces.
+func (g *gatherer) bind(namespaces []string, role, why string) {
+	resource, name, _ := strings.Cut(role, "/")
+	g.addNamed(namespaces, schema.GroupResource{Group: rbacv1.GroupName, Resource: resource}, name, []string{"bind"}, why)
 }
 
 // writtenIn returns the namespaces of the objects of a child template; nil = all. One template with scope Cluster

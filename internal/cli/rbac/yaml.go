@@ -101,7 +101,7 @@ func rulesIn(object any) (rules []rbacv1.PolicyRule, namespace string, bare any)
 // comment returns the purpose of a rule as a comment.
 func (p *Permissions) comment(namespace string, rule rbacv1.PolicyRule) string {
 	for _, one := range p.Grants {
-		if one.Group == rule.APIGroups[0] && one.Resource == rule.Resources[0] && (one.Namespace == namespace || p.Account == nil) {
+		if one.Group == rule.APIGroups[0] && one.Resource == rule.Resources[0] && one.Name == strings.Join(rule.ResourceNames, "") && (one.Namespace == namespace || p.Account == nil) {
 			return " # " + strings.Join(one.For, ", ")
 		}
 	}
