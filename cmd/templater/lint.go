@@ -53,6 +53,7 @@ With --warnings=error, a warning counts as an error.`,
   templater lint app.yaml --schemas crds/ -o json
   kubectl kustomize config/ | templater lint -
   templater lint app.yaml --cluster --context test
+  templater lint config/ --watch
   templater lint config/ --warnings error -o sarif > findings.sarif`,
 	}
 	readPaths(cmd, f.run)
@@ -62,6 +63,7 @@ With --warnings=error, a warning counts as an error.`,
 	flags.BoolVar(&f.ask, "cluster", false, "read schemas from the cluster for kinds without a CustomResourceDefinition in the files")
 	f.cluster.AddServer(flags)
 	flags.Var(cli.NewChoice(&f.warnings, "show", "error"), "warnings", "how to treat warnings: show or error")
+	watchPaths(cmd, &f.defined)
 	return cmd
 }
 

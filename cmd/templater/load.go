@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
@@ -30,4 +31,16 @@ func readPaths(cmd *cobra.Command, run func(cmd *cobra.Command, paths []string) 
 		}
 		return run(cmd, paths)
 	}
+}
+
+// watchPaths adds --watch to a command of readPaths. The paths of its flags are read, too.
+func watchPaths(cmd *cobra.Command, flags ...*[]string) {
+	cli.AddWatch(cmd, func(args []string) []string {
+		paths, _ := cmd.Flags().GetStringSlice("filename")
+		paths = append(paths, args...)
+		for _, more := range flags {
+			paths = append(paths, *more...)
+		}
+		return paths
+	})
 }

@@ -64,6 +64,7 @@ is rejected or a reconciliation reports errors, 2 on any other error.`,
 	flags.BoolVar(&f.deleted, "deleted", false, "delete the parents at the end, and show the objects of spec.finalize")
 	flags.BoolVar(&f.explain, "explain", false, "add comments that show which template line set each field; only with -o yaml")
 	cli.AddOutput(flags, &f.output, "yaml", "json")
+	watchPaths(cmd, &f.parents, &f.observed, &f.related)
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,6 +48,14 @@ case counts as failed; the other cases still run.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.update, "update", false, "write the expected files")
 	flags.StringVar(&f.junit, "junit", "", "file to write a JUnit report to")
+	cli.AddWatch(cmd, func(dirs []string) []string {
+		paths := slices.Clone(dirs)
+		for _, c := range cases.Find(dirs) {
+			paths = append(paths, c.Inputs()...)
+		}
+		return paths
+	})
+	cmd.MarkFlagsMutuallyExclusive("watch", "update")
 	return cmd
 }
 
@@ -91,7 +100,11 @@ func printOutcome(cmd *cobra.Command, o cases.Outcome) {
 		if s.Failure == "" {
 			continue
 		}
-		fmt.Fprintf(out, "  step %q:\n", s.Name)
+		of := s.Parent
+		if of != "" {
+			of = " of " + of
+		}
+		fmt.Fprintf(out, "  step %q%s:\n", s.Name, of)
 		for line := range strings.Lines(s.Failure) {
 			text := strings.TrimRight(line, "\n")
 			switch {

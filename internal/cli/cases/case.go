@@ -35,7 +35,8 @@ type Case struct {
 	Time  time.Time `json:"time,omitzero"`
 	Steps []Step    `json:"steps"`
 
-	broken error // why the file is invalid
+	broken error  // why the file is invalid
+	text   []byte // of the file
 }
 
 // Step has the changes before templater reconciles until nothing changes.
@@ -102,15 +103,24 @@ func read(path string) *Case {
 	if err != nil {
 		return unreadable(path, err)
 	}
-	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
+	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin, text: content}
 	if err := manifest.CheckYAML(path, content); err != nil {
 		c.broken = err
 	} else if err := c.decode(content); err != nil {
-		c.broken = fmt.Errorf("%s: %w", path, err)
+		c.broken = c.at(err.Error())
 	} else if fault := c.fault(); fault != "" {
-		c.broken = fmt.Errorf("%s: %s", path, fault)
+		c.broken = c.at(fault)
 	}
 	return c
+}
+
+// inCase matches the path of a field in a message.
+var inCase = regexp.MustCompile(`steps\[\d+\](?:\.\w+)*|^\w+`)
+
+// at returns an error with the place of the field that the message names, such as steps[0].after.
+func (c *Case) at(message string) error {
+	path := inCase.FindString(strings.TrimPrefix(message, "unknown field "))
+	return manifest.ErrorIn(filepath.Join(c.Folder, File), c.text, path, message)
 }
 
 // fault returns what is wrong with the steps, or "".

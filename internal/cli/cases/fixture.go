@@ -81,7 +81,7 @@ func (c *Case) checkReady(children []v1.Child) error {
 				continue
 			}
 			hint := syntax.DidYouMean(syntax.Nearest(name, names))
-			return fmt.Errorf("%s: steps[%d].ready: no child template %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
+			return c.at(fmt.Sprintf("steps[%d].ready: no child template %q in spec.children or spec.finalize.children%s", i, name, hint))
 		}
 	}
 	return nil
@@ -126,6 +126,12 @@ func (c *Case) paths() ([]string, error) {
 			return nil, fmt.Errorf("%s: no templatecontroller.yaml in this directory or above: set files", filepath.Join(c.Folder, File))
 		}
 	}
+}
+
+// Inputs returns the files of the TemplateController and the CustomResourceDefinitions, which can be outside of the folder.
+func (c *Case) Inputs() []string {
+	paths, _ := c.paths()
+	return paths
 }
 
 func exists(file string) bool {

@@ -39,7 +39,7 @@ func JUnit(w io.Writer, all []Outcome) error {
 		for _, s := range o.Steps {
 			c := junitCase{Name: s.Name, Classname: o.Folder, Seconds: fmt.Sprintf("%.3f", s.Took.Seconds())}
 			if s.Failure != "" {
-				c.Failure = &junitFailure{"not as expected", s.Failure}
+				c.Failure = &junitFailure{strings.TrimPrefix(s.Parent+": not as expected", ": "), s.Failure}
 			}
 			suite.Cases = append(suite.Cases, c)
 		}

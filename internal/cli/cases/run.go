@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/simulate/show"
 	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Outcome is the result of a case.
@@ -26,6 +27,8 @@ type Outcome struct {
 // StepOutcome is the result of a step.
 type StepOutcome struct {
 	Name string
+	// Parent is the parent, such as App default/web; "" = the case is invalid.
+	Parent string
 	// Failure lists unexpected results, one per line; "" = success.
 	Failure string
 	Took    time.Duration
@@ -47,12 +50,14 @@ func (c *Case) Run(update bool) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
+	of, _ := w.id(w.state.Parent) // already validated
+	parent := of.String()
 	var files []string
 	for i, step := range c.Steps {
 		start := time.Now()
 		text, faults, failure, err := w.step(step)
 		if err != nil {
-			return out, fmt.Errorf("%s: step %q: %w", filepath.Join(c.Folder, File), step.Name, err)
+			return out, c.failed(i, err)
 		}
 		file := c.expected(i)
 		files = append(files, file)
@@ -66,10 +71,19 @@ func (c *Case) Run(update bool) (Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Steps = append(out.Steps, StepOutcome{step.Name, failure, time.Since(start)})
+		out.Steps = append(out.Steps, StepOutcome{step.Name, parent, failure, time.Since(start)})
 	}
 	out.Stale, err = c.stale(files, update)
 	return out, err
+}
+
+// failed returns the error of a step with its place.
+func (c *Case) failed(step int, err error) error {
+	path := fmt.Sprintf("steps[%d]", step)
+	if field, _, named := strings.Cut(err.Error(), ": "); named && slices.Contains([]string{"observe", "related", "remove"}, field) {
+		path += "." + field
+	}
+	return manifest.ErrorIn(filepath.Join(c.Folder, File), c.text, path, fmt.Sprintf("step %q: %s", c.Steps[step].Name, problem.Line(err.Error())))
 }
 
 var errGone = errors.New("the parent was deleted in the previous step: remove this step")
@@ -85,7 +99,7 @@ func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error
 	}
 	for i, step := range c.Steps {
 		if _, err := w.advance(step); err != nil {
-			return fmt.Errorf("%s: step %q: %w", filepath.Join(c.Folder, File), step.Name, err)
+			return c.failed(i, err)
 		}
 		visit(i, w.state, w.gone)
 	}

@@ -374,7 +374,7 @@ func TestFindSkipsHiddenFolders(t *testing.T) {
 	if all := Find([]string{"."}); len(all) != 2 || all[1].Folder != "." {
 		t.Errorf("from within: %+v", all)
 	}
-	for path, want := range map[string]string{"nowhere": "nowhere: no such file or directory", "other": "no case.yaml in other", ".hidden": ".hidden/case.yaml: no steps: add at least one"} {
+	for path, want := range map[string]string{"nowhere": "nowhere: no such file or directory", "other": "no case.yaml in other", ".hidden": ".hidden/case.yaml:1:1: no steps: add at least one"} {
 		t.Run(path, func(t *testing.T) {
 			all := Find([]string{path, "."})
 			if _, err := all[0].Run(false); err == nil || err.Error() != want {
@@ -465,18 +465,18 @@ func TestInvalidCaseFilesAreRejected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	for text, want := range map[string]string{
 		"steps: [":                          ":2:1: invalid YAML: ",
-		"step: []":                          ": unknown field step; did you mean steps?",
-		"Steps: [{name: a}]":                ": unknown field Steps; did you mean steps?",
-		"steps: [{name: a, Ready: [map]}]":  ": unknown field steps[0].Ready; did you mean ready?",
-		"steps: [{name: a, wait: 5s}]":      ": unknown field steps[0].wait\x00",
-		"ready: [map]\nsteps: [{name: a}]":  ": unknown field ready; it belongs to one of steps",
-		"folder: a\nsteps: [{name: a}]":     ": unknown field folder\x00",
+		"step: []":                          ":1:1: unknown field step; did you mean steps?",
+		"Steps: [{name: a}]":                ":1:1: unknown field Steps; did you mean steps?",
+		"steps: [{name: a, Ready: [map]}]":  ":1:19: unknown field steps[0].Ready; did you mean ready?",
+		"steps: [{name: a, wait: 5s}]":      ":1:19: unknown field steps[0].wait\x00",
+		"ready: [map]\nsteps: [{name: a}]":  ":1:1: unknown field ready; it belongs to one of steps",
+		"folder: a\nsteps: [{name: a}]":     ":1:1: unknown field folder\x00",
 		"steps: [{name: a}]\nsteps: []":     ":2:1: duplicate key steps",
-		"time: noon\nsteps: [{name: a}]":    `: parsing time "noon"`,
-		"steps: 1":                          ": steps: unexpected number: see docs/how-to/testing.md",
-		"steps: [{name: a, ready: {a: b}}]": ": steps.ready: unexpected mapping: see docs/how-to/testing.md",
-		"steps: [{name: [a]}]":              ": steps.name: unexpected list: see docs/how-to/testing.md",
-		"parent: a\nsteps: []":              ": no steps: add at least one",
+		"time: noon\nsteps: [{name: a}]":    `:1:1: parsing time "noon"`,
+		"steps: 1":                          ":1:1: steps: unexpected number: see docs/how-to/testing.md",
+		"steps: [{name: a, ready: {a: b}}]": ":1:1: steps.ready: unexpected mapping: see docs/how-to/testing.md",
+		"steps: [{name: [a]}]":              ":1:1: steps.name: unexpected list: see docs/how-to/testing.md",
+		"parent: a\nsteps: []":              ":1:1: no steps: add at least one",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -514,7 +514,7 @@ func TestInvalidStepsAreRejected(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	c = folder(t, controller+"steps: [{name: a}, {name: b, delete: true}, {name: c}]\n")
-	if _, err := c.Run(true); !errors.Is(err, errGone) {
+	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), `case.yaml:1:45: step "c": `+errGone.Error()) {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -258,6 +258,19 @@ func CheckYAML(name string, text []byte) error {
 	return d.parse()
 }
 
+// ErrorIn returns an error about the field at a path, such as steps[0].name, in a text that is one YAML document. If there is no such field, it is about
+// the nearest enclosing one.
+func ErrorIn(name string, text []byte, path, message string) *Error {
+	d := &yamlDocument{file: name, first: 1, text: text}
+	d.readLines()
+	e := &Error{File: name, Message: message}
+	if d.parse() == nil && d.root != nil {
+		at := d.root.follow(path)
+		e.Line, e.Column = at.key.Line, at.key.Column
+	}
+	return e
+}
+
 // read adds the objects of a file. inFolder means that the file was found in a folder.
 func (l *loader) read(path string, from io.Reader, inFolder bool) {
 	text, err := readAll(path, from)
