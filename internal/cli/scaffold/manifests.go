@@ -29,15 +29,22 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object, sepa
 	if len(objects) == 0 {
 		return nil, errors.New("no object to convert to a template")
 	}
-	m := &manifests{fields: map[string]any{}, example: map[string]any{}, names: map[string]string{}, given: map[string]bool{}, namespaces: map[string]bool{}, taken: map[string]bool{}}
+	m := &manifests{fields: map[string]any{}, example: map[string]any{}, names: map[string]string{}, given: map[string]bool{}, scaled: map[string]bool{}, namespaces: map[string]bool{}, taken: map[string]bool{}}
+	all := objects
+	objects = withoutNamespaces(all)
 	m.delimiters(objects)
 	m.name(objects)
+	m.autoscaled(objects)
 	c := Controller{
 		Name: kind.Plural(gvk.Kind), GVK: gvk, Left: m.left, Right: m.right,
 		Comment: fmt.Sprintf("Generated from %s. Each %s has its own.", problem.Count(len(objects), "object", "objects"), gvk.Kind),
 	}
-	for _, o := range objects {
-		c.Children = append(c.Children, m.child(o))
+	for _, o := range all {
+		if slices.Contains(objects, o) {
+			c.Children = append(c.Children, m.child(o))
+		} else {
+			m.notes = append(m.notes, Note{o.File, o.Line, "the Namespace is omitted: children are created in the namespace of their parent"})
+		}
 	}
 	spec := map[string]any{"type": "object", "properties": m.fields}
 	if len(m.fields) == 0 {
@@ -57,6 +64,7 @@ type manifests struct {
 	left, right string            // delimiters; "" = the default
 	names       map[string]string // template text for the names of objects
 	given       map[string]bool   // objects, by KIND/NAME
+	scaled      map[string]bool   // objects whose replicas a HorizontalPodAutoscaler sets, by KIND/NAME
 	namespaces  map[string]bool   // of objects
 	taken       map[string]bool   // names of child templates
 	fields      map[string]any    // of the parent's spec: their schemas
@@ -66,6 +74,27 @@ type manifests struct {
 
 	file string // of the current object
 	line int
+}
+
+// withoutNamespaces removes Namespaces if there are other objects: children are created in the namespace of their parent.
+func withoutNamespaces(objects []*manifest.Object) []*manifest.Object {
+	isNamespace := func(o *manifest.Object) bool { return o.Content["kind"] == "Namespace" && o.Content["apiVersion"] == "v1" }
+	if others := slices.DeleteFunc(slices.Clone(objects), isNamespace); len(others) > 0 {
+		return others
+	}
+	return objects
+}
+
+// autoscaled finds the objects whose replicas a HorizontalPodAutoscaler sets: templates must not set them, too.
+func (m *manifests) autoscaled(objects []*manifest.Object) {
+	for _, o := range objects {
+		target := inside(o.Content, []string{"spec", "scaleTargetRef"})
+		kind, _ := target["kind"].(string)
+		name, _ := target["name"].(string)
+		if o.Content["kind"] == "HorizontalPodAutoscaler" && m.given[kind+"/"+name] {
+			m.scaled[kind+"/"+name] = true
+		}
+	}
 }
 
 // delimiters chooses other delimiters if the objects contain the default ones.
@@ -140,6 +169,9 @@ func (m *manifests) child(o *manifest.Object) Child {
 	content := runtime.DeepCopyJSON(o.Content)
 	delete(content, "status")
 	strip(content)
+	if kind, _ := content["kind"].(string); m.scaled[kind+"/"+nameOf(o)] {
+		delete(inside(content, []string{"spec"}), "replicas")
+	}
 	apiVersion, _ := content["apiVersion"].(string)
 	kindName, _ := content["kind"].(string)
 	gv, _ := schema.ParseGroupVersion(apiVersion)

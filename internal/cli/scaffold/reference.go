@@ -40,7 +40,7 @@ func (m *manifests) renamed(value string, path []string, in map[string]any) (pri
 	case field == "namespace":
 		kind, _ := in["kind"].(string)
 		name, _ := in["name"].(string)
-		return m.action(".metadata.namespace"), m.given[kind+"/"+name] && m.namespaces[value]
+		return m.action(".metadata.namespace"), m.given[kind+"/"+name] && (m.namespaces[value] || len(m.namespaces) == 0)
 	case !isName:
 		return "", false
 	case slices.Equal(path, []string{"metadata", "name"}):
