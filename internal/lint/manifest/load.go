@@ -100,7 +100,7 @@ func (l *loader) loadFolder(root string) {
 		switch {
 		case entry.IsDir() && (hidden || file != root && ofChart(file) || expectedByCase(file)):
 			return fs.SkipDir
-		case entry.IsDir() && file != root && holdsCase(file):
+		case entry.IsDir() && file != root && (holdsCase(file) || holdsCases(file)):
 			fixtures = append(fixtures, file+string(filepath.Separator))
 		case entry.IsDir():
 			addPatches(patches, file)
@@ -158,6 +158,15 @@ func holdsCase(folder string) bool {
 	text, err := ReadFile(filepath.Join(folder, CaseFile))
 	var head struct{ APIVersion, Kind string }
 	return err == nil && (kyaml.Unmarshal(text, &head) != nil || head.APIVersion == "" || head.Kind == "")
+}
+
+// holdsCases reports whether a folder has test cases by its name, and directly below it: its files belong to them.
+func holdsCases(folder string) bool {
+	if !slices.Contains([]string{"case", "cases", "test", "tests"}, filepath.Base(folder)) {
+		return false
+	}
+	entries, _ := os.ReadDir(folder)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && holdsCase(filepath.Join(folder, e.Name())) })
 }
 
 // expectedByCase reports whether a folder has the expected results of a test case.

@@ -330,3 +330,28 @@ func TestPatchesOfKustomizationsAreSkipped(t *testing.T) {
 		t.Errorf("got %v and error %v, but the file itself is a path", set, err)
 	}
 }
+
+// TestFilesBesideCasesAreSkipped has objects that several cases share. Folders with another name hold no cases only.
+func TestFilesBesideCasesAreSkipped(t *testing.T) {
+	folder := t.TempDir()
+	object := "apiVersion: v1\nkind: A\n"
+	for file, text := range map[string]string{
+		"cases/expect.yaml": object, "cases/one/case.yaml": "steps: []\n", "cases/one/parent.yaml": object,
+		"tests/a.yaml": object, "app/b.yaml": object, "app/one/case.yaml": "steps: []\n", "app/one/parent.yaml": object,
+	} {
+		if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, faults := LoadAll([]string{folder}, nil)
+	var got []string
+	for _, o := range set.Objects {
+		got = append(got, filepath.Base(o.File))
+	}
+	if diff := cmp.Diff([]string{"b.yaml", "a.yaml"}, got); diff != "" || len(faults) > 0 {
+		t.Errorf("errors %v, files (-want +got):\n%s", faults, diff)
+	}
+}
