@@ -80,6 +80,30 @@ func TestSoonRetriesBackOffUpToLimit(t *testing.T) {
 	}
 }
 
+func TestManyFailingParentsAreRetriedInTurn(t *testing.T) {
+	const parents = 5000
+	for _, row := range []struct {
+		why   string
+		retry problem.Retry
+		least time.Duration // delay of the last parent
+		most  time.Duration
+	}{
+		{"conflicts", problem.RetrySlower, 100 * time.Second, 110 * time.Second},
+		{"rejected writes", problem.RetryBackoff, 100 * time.Second, 110 * time.Second},
+		{"failures that end soon", problem.RetrySoon, queue.FirstRetry, longestSoon},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := newCluster(t)
+			for i := range parents {
+				c.Reconciler.Requeue(reconciletest.KeyOf("apps", fmt.Sprint(i)), reconcile.Result{Retry: row.retry})
+			}
+			if got := c.ParentQueue.Wait(reconciletest.KeyOf("apps", fmt.Sprint(parents-1))); got < row.least || got > row.most {
+				t.Errorf("the last parent is retried after %s, want %s to %s", got, row.least, row.most)
+			}
+		})
+	}
+}
+
 func TestStaleWatchCausesFewRequests(t *testing.T) {
 	notFound := apierrors.NewNotFound(schema.GroupResource{}, "")
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "", nil)

@@ -64,12 +64,12 @@ func (r *Reconciler) Requeue(key queue.Key, result Result) {
 	case problem.RetryOnChange, problem.RetryDenied:
 		r.Queue.Forget(key)
 	case problem.RetrySlower:
-		r.Queue.AddAfter(key, max(queue.Jitter(problem.SlowRetry), r.Failures.When(key)))
+		r.Queue.AddAfter(key, r.Failures.Pace(key, problem.SlowRetry))
 	case problem.RetrySlow:
 		r.Queue.Forget(key)
 		r.Queue.AddAfter(key, queue.Jitter(problem.SlowRetry))
 	case problem.RetryBackoff:
-		r.Queue.AddRateLimited(key)
+		r.Queue.AddAfter(key, r.Failures.Pace(key, 0))
 	case problem.RetrySoon:
 		r.Queue.AddAfter(key, min(r.Failures.When(key), queue.Jitter(longestSoon)))
 	case problem.RetryNow:

@@ -245,7 +245,7 @@ func TestDeletedTemplateControllerLeavesNoState(t *testing.T) {
 	}
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.Breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
-		"absent": lengths(t, c.shared.Absences, "since"), "orphaning": lengths(t, c.shared.Orphaning, "parents"), "paces": lengths(t, c.shared.Pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
+		"absent": lengths(t, c.shared.Absences, "since"), "orphaning": lengths(t, c.shared.Orphaning, "parents"), "paces": lengths(t, c.shared.Pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures", "failing"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
 		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "reconciliations"),
 	} {
 		if n > 0 {

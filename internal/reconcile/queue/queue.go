@@ -16,7 +16,7 @@ type Queue = workqueue.TypedRateLimitingInterface[Key]
 // RateLimiter that counts failures. metrics may be nil.
 func New(metrics workqueue.MetricsProvider, turns *FairQueue) (Queue, *RateLimiter) {
 	const name = "parents"
-	failures := &RateLimiter{failures: map[Key]int{}}
+	failures := newRateLimiter()
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: turns})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &reportingQueue{queue, turns}})
 	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures
