@@ -4,6 +4,8 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 
 // Child is a child template: it renders objects, and defines how they are
 // managed.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.createOnlyFields) || !has(self.updateStrategy) || !has(self.updateStrategy.type) || self.updateStrategy.type != 'CreateOnly'",message="createOnlyFields has no effect with type CreateOnly, which never updates objects: remove it"
 type Child struct {
 	// Name of the child template. Templates read its live objects as
 	// .observed.NAME and .children.NAME. Another child template that reads
@@ -49,6 +51,21 @@ type Child struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	DependsOn []string `json:"dependsOn,omitempty"`
+
+	// Fields that are only set when an object is created. Afterwards they belong to
+	// other clients, such as an autoscaler: templater never changes them again,
+	// whatever the template renders. Changes of these fields are not reverted and,
+	// with type Recreate, recreate no object. A field can be added while objects
+	// exist: their value is kept. If it is removed, templater sets it again. Field
+	// paths such as spec.replicas or metadata.annotations['example.org/owner'],
+	// without list positions; a path includes all fields below it. Not with type
+	// CreateOnly. Optional; at most 16 paths of at most 256 characters.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	CreateOnlyFields []string `json:"createOnlyFields,omitempty"`
 
 	// How existing objects are updated when the template renders something else.
 	// Optional; the default is type Apply.

@@ -111,6 +111,11 @@ func (in *Child) DeepCopyInto(out *Child) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.CreateOnlyFields != nil {
+		in, out := &in.CreateOnlyFields, &out.CreateOnlyFields
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	in.UpdateStrategy.DeepCopyInto(&out.UpdateStrategy)
 }
 

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
@@ -186,6 +188,43 @@ func (c *Client) Delete(ctx context.Context, at request.Location, d request.Dele
 // Invalid or Conflict if the object has another UID or resource version.
 func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
 	return c.Merge(ctx, at, m.Patch(), manager)
+}
+
+// ReleaseFields makes a field manager give up fields that it owns by Apply. It changes no value: the fields then belong to their other owners, or
+// to nobody, and an apply without them does not reset them. It returns NotFound if no object with that name exists, and Conflict if the object has
+// another UID, or if it is changed again and again. It reads the object first, because objects in caches have no complete managedFields.
+func (c *Client) ReleaseFields(ctx context.Context, at request.Location, of request.Release) (*object.Object, error) {
+	const attempts = 5
+	for n := 1; ; n++ {
+		result := do(ctx, c.request(c.rest.Get(), at))
+		if err := result.Error(); err != nil {
+			return nil, err
+		}
+		text, _ := result.Raw() // the error is nil: see above
+		var there struct {
+			Metadata struct {
+				UID             types.UID `json:"uid"`
+				ResourceVersion string    `json:"resourceVersion"`
+				ManagedFields   []any     `json:"managedFields"`
+			} `json:"metadata"`
+		}
+		if err := json.Unmarshal(text, &there); err != nil {
+			return nil, apierrors.NewInternalError(errors.New("the response is not a Kubernetes object"))
+		}
+		rest, owned := object.ReleaseFields(there.Metadata.ManagedFields, of.Manager, of.Paths)
+		switch {
+		case there.Metadata.UID != of.UID:
+			return nil, apierrors.NewConflict(at.Resource.GroupResource(), at.Name, errors.New("the object was replaced"))
+		case !owned:
+			return object.Decode(text)
+		}
+		after, err := c.Merge(ctx, at, map[string]any{"metadata": map[string]any{
+			"uid": string(of.UID), "resourceVersion": there.Metadata.ResourceVersion, "managedFields": rest,
+		}}, of.Manager)
+		if n == attempts || !apierrors.IsConflict(err) {
+			return after, err
+		}
+	}
 }
 
 // Merge sends a JSON merge patch as the field manager. It returns NotFound if no object with that name exists, and Invalid or Conflict if

@@ -159,8 +159,11 @@ func (a *applier) create(ctx context.Context, w *child.Wanted) (*object.Object, 
 	var refused error
 	for range 2 {
 		after, err := a.send(ctx, w, nil) // see kube.Client.Apply
-		if err == nil || !problem.NameTaken(err) {
-			return after, nil, err
+		if err == nil {
+			return a.releaseNew(ctx, w, after), w.NotReleasable(after), nil
+		}
+		if !problem.NameTaken(err) {
+			return nil, nil, err
 		}
 		there, getErr := a.Cluster.Get(ctx, locateWanted(w))
 		if getErr == nil {
@@ -203,6 +206,10 @@ func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Obj
 	if err := a.bindable(ctx, w, there); err != nil {
 		return nil, err
 	}
+	there, err := a.release(ctx, w, there)
+	if err != nil {
+		return nil, err
+	}
 	after, err := a.send(ctx, w, there)
 	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
 		return nil, errOvertaken
@@ -213,11 +220,44 @@ func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Obj
 	return after, err
 }
 
+// release gives up the createOnlyFields of an object that templater still owns, and returns the object after that. Without this, the next apply
+// would reset them.
+func (a *applier) release(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	if !w.NeedsRelease(there) {
+		return there, nil
+	}
+	after, err := a.Cluster.ReleaseFields(ctx, locateWanted(w), w.Release(there))
+	a.Meter.Write(record.Update, controller.AnswerOf(err))
+	if request.MissingObject(err) || a.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
+		return nil, errOvertaken
+	}
+	if err == nil {
+		after.Follow(there)
+	}
+	return after, err
+}
+
+// releaseNew is release for an object that was just created. If it fails, the next reconciliation retries.
+func (a *applier) releaseNew(ctx context.Context, w *child.Wanted, made *object.Object) *object.Object {
+	after, err := a.release(ctx, w, made)
+	if err != nil {
+		a.next.Retry = problem.RetrySoon
+		klog.FromContext(ctx).V(2).Info("cannot release createOnlyFields of a new child, will retry", "controller", a.Name, "parent", a.key.Parent.String(), "child", w.ID().String(), "reason", problem.PublicReason(err))
+		return made
+	}
+	return after
+}
+
 // mark sets templater's metadata of an object, and changes nothing else.
 func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	if err := a.bindable(ctx, w, there); err != nil {
 		return nil, err
 	}
+	released, err := a.release(ctx, w, there)
+	if err != nil || released != there && !w.NeedsMark(released) && !w.Marks.KeyOutdated(released) {
+		return released, err
+	}
+	there = released
 	change := w.Mark(there)
 	after, err := a.Cluster.SetMetadata(ctx, locateWanted(w), change, a.Manager)
 	a.Meter.Write(record.Update, controller.AnswerOf(err))

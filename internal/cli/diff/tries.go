@@ -106,7 +106,7 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 	if d.live != nil {
 		field, value = "uid", string(d.live.UID())
 	}
-	after, err := t.server.TryApply(ctx, request.Location{Resource: where.Resource, Namespace: c.Namespace, Name: c.Name}, d.wanted.Body(field, value), t.manager)
+	after, err := t.server.TryApply(ctx, request.Location{Resource: where.Resource, Namespace: c.Namespace, Name: c.Name}, d.wanted.Body(field, value, d.live), t.manager)
 	if err == nil {
 		c.Tried = true
 		return after, nil

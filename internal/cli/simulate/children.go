@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -16,11 +17,13 @@ func (p *finished) children() []Child {
 	})
 	for _, s := range states {
 		c := Child{State: s.State, wanted: s.Wanted}
+		var live *object.Object
 		if s.Live != nil {
+			live = s.Live.Object
 			c.Entry, c.Live = s.Live.Entry, Public(s.Live.Object.Content())
 		}
 		if w := s.Wanted; w != nil {
-			c.Entry, c.Line, c.Wanted, c.Places = w.Entry.Name, w.Line(), w.Content, places[w.ID()]
+			c.Entry, c.Line, c.Wanted, c.Places = w.Entry.Name, w.Line(), w.Shown(live), places[w.ID()]
 		}
 		out = append(out, c)
 	}

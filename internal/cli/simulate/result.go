@@ -56,5 +56,8 @@ type Child struct {
 	wanted *child.Wanted
 }
 
-// Body returns the JSON of a desired child as templater applies it, with one more field of metadata. Its seal is not valid.
-func (c Child) Body(field, value string) []byte { return c.wanted.Body(field, value, nil) }
+// Body returns the JSON of a desired child as templater applies it to the live object, which may be nil, with one more field of metadata. Its
+// seal is not valid.
+func (c Child) Body(field, value string, live *object.Object) []byte {
+	return c.wanted.Body(field, value, live)
+}

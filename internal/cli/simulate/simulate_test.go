@@ -447,7 +447,7 @@ func TestManyRelatedObjectsAreSelected(t *testing.T) {
 	if seen := result.Related["settings"]; len(seen) != 1 || seen[0].Text("data", "from") != "" {
 		t.Errorf("the templates see %v, want the object that is read", seen)
 	}
-	body, err := object.Decode(result.Children[0].Body("resourceVersion", "1"))
+	body, err := object.Decode(result.Children[0].Body("resourceVersion", "1", nil))
 	if err != nil {
 		t.Fatal(err)
 	}

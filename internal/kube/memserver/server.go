@@ -271,6 +271,28 @@ func (s *Server) SetMetadata(_ context.Context, at request.Location, m request.M
 	return s.merge(at, m.Patch(), manager)
 }
 
+// ReleaseFields makes a manager give up fields, without changing values.
+func (s *Server) ReleaseFields(_ context.Context, at request.Location, of request.Release) (*object.Object, error) {
+	if err := s.before("release", at); err != nil {
+		return nil, err
+	}
+	there := s.Objects[at]
+	switch {
+	case there == nil:
+		return nil, NotFound(at)
+	case there.GetUID() != of.UID:
+		return nil, Conflict(at)
+	}
+	next := there.DeepCopy()
+	managed, _, _ := unstructured.NestedSlice(next.Object, "metadata", "managedFields")
+	rest, owned := object.ReleaseFields(managed, of.Manager, of.Paths)
+	if !owned {
+		return pack(there), nil
+	}
+	next.Object["metadata"].(map[string]any)["managedFields"] = rest
+	return pack(s.Store(at, next)), nil
+}
+
 // unpack parses an apply request like an API server: as YAML.
 func unpack(body []byte) (content map[string]any, err error) {
 	err = serveryaml.UnmarshalStrict(body, &content)

@@ -51,6 +51,15 @@ func (m Metadata) Patch() map[string]any {
 	return map[string]any{"metadata": metadata}
 }
 
+// Release says which fields a manager no longer owns.
+type Release struct {
+	// UID is the required UID of the object.
+	UID     types.UID
+	Manager string
+	// Paths are lists of keys. Fields below a path are included.
+	Paths [][]string
+}
+
 // Deletion contains the options of a delete request.
 type Deletion struct {
 	// UID is the required UID of the object.

@@ -34,6 +34,7 @@ func Check(in Input) {
 	c := &checker{in}
 	c.faults()
 	c.texts()
+	c.shared()
 	c.plain()
 }
 

@@ -10,12 +10,24 @@ import (
 )
 
 // Body returns the JSON to apply for the child: the desired fields, the labels, annotations and owner reference that templater adds, and one
-// extra metadata field. live is the existing object that it is applied to, or nil.
+// extra metadata field. live is the existing object that it is applied to, or nil. Only a new object gets the createOnlyFields. If templater still
+// owns such fields of live, they keep their values, and the body has its resource version: so no apply resets them.
 func (w *Wanted) Body(field, value string, live *object.Object) []byte {
-	content := maps.Clone(w.Content)
+	kept := live != nil && w.NeedsRelease(live)
+	content := w.Content
+	switch {
+	case live == nil:
+		content = w.Initial
+	case kept:
+		content = w.keeping(live)
+	}
+	content = maps.Clone(content)
 	metadata := maps.Clone(below(content, "metadata"))
 	content["metadata"] = metadata
 	metadata[field] = value
+	if kept {
+		metadata["resourceVersion"] = live.ResourceVersion()
+	}
 	labels := maps.Clone(below(metadata, "labels"))
 	metadata["labels"] = labels
 	for _, m := range w.Marks.labels() {

@@ -24,12 +24,15 @@ type Wanted struct {
 	Entry   *v1.Child // the child template
 	Kind    kind.Kind
 	Name    types.NamespacedName
-	Content map[string]any // as rendered; see Marks for what templater adds
+	Content map[string]any // as rendered, without createOnlyFields; see Marks for what templater adds
 	Hash    string         // of Content
+	// Initial is Content with createOnlyFields, to create the object.
+	Initial map[string]any
 	Marks   Marks
 	Live    *Live // nil if it does not exist: see Pair
 
-	bytes int // of Content as JSON
+	bytes      int        // of Content as JSON
+	createOnly [][]string // paths of createOnlyFields, as lists of keys
 	// disputed is true if another document defines the same object.
 	disputed bool
 	line     int32 // where the document begins in the template

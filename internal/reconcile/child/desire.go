@@ -55,6 +55,10 @@ func (d *Desired) Pair(all []*Live) (free []*Wanted, moved bool) {
 		}
 		if w.Live = l; l != nil {
 			l.Wanted = w
+			if issue := w.NotReleasable(l.Object); issue != nil {
+				d.Faults = append(d.Faults, Fault{Problem: issue, Entry: w.Entry.Name, Always: true})
+				continue
+			}
 		}
 		free = append(free, w)
 	}

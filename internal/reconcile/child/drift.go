@@ -6,7 +6,7 @@ import (
 )
 
 // owned is what templater owns of an object: the fields, the content, and a hash of the values. The hash excludes the metadata that Marks
-// compares.
+// compares. All three exclude createOnlyFields.
 type owned struct {
 	held    object.FieldSet
 	content map[string]any
@@ -14,7 +14,7 @@ type owned struct {
 }
 
 func (w *Wanted) owned(o *object.Object) owned {
-	held, content := o.Applied(w.Marks.maker.Manager, ""), o.Content()
+	held, content := w.held(o), o.Content()
 	return owned{held, content, beside(held, "").Hash(content)}
 }
 

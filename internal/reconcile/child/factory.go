@@ -153,15 +153,18 @@ func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted,
 		return nil, invalid(child, o, "%s", fault)
 	}
 	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
-	w := &Wanted{Entry: child, Kind: kind, Name: nameOf(o.Content), Content: o.Content, line: int32(o.Line), Marks: maker.Marks(child, kind.GroupKind(), nameOf(o.Content).Namespace, labels[v1.LabelManagedBy] == nil)}
+	w := &Wanted{Entry: child, Kind: kind, Name: nameOf(o.Content), Content: o.Content, Initial: o.Content, line: int32(o.Line), Marks: maker.Marks(child, kind.GroupKind(), nameOf(o.Content).Namespace, labels[v1.LabelManagedBy] == nil)}
 	if f.watches(w, gvk) {
 		return nil, invalid(child, o, "this %s matches spec.watch of its own TemplateController, so it would get children of its own in an endless loop: narrow spec.watch with a labelSelector that the child does not match", gvk.Kind)
 	}
 	if maker.Depth > deepest {
 		return nil, invalid(child, o, "nested too deeply: this child has %d ancestors that are parents, so TemplateControllers create parents for each other in a loop; change what one of them watches or creates", deepest)
 	}
+	if fault := w.omitCreateOnly(); fault != "" {
+		return nil, invalid(child, o, "%s", fault)
+	}
 	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts holds nothing else
-	*text = object.Append((*text)[:0], o.Content)
+	*text = object.Append((*text)[:0], w.Content)
 	w.Hash, w.bytes = Hash(*text), len(*text)
 	if cap(*text) <= maxPooledText {
 		texts.Put(text)

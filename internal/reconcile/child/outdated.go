@@ -8,17 +8,24 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// Outdated reports whether the object was last applied from other content than is desired now, according to the sealed hash. Under Recreate, and
-// if no hash is sealed, the values of the object decide: an annotation alone neither hides nor triggers a change.
+// Outdated reports whether the object was last applied from other content than is desired now, according to the sealed hash. If it compares,
+// and if no hash is sealed, the values of the object decide: an annotation alone neither hides nor triggers a change.
 func (w *Wanted) Outdated(o *object.Object) bool {
 	hash := w.sealedHash(o)
 	switch {
 	case hash == w.Hash:
 		return false
-	case hash != "" && w.Entry.UpdateStrategy.Type != v1.UpdateRecreate:
+	case hash != "" && !w.compares():
 		return true
 	}
 	return !w.matches(o)
+}
+
+// compares reports whether the values of an object decide if it is outdated, even if the hash that its seal proves differs: before a replacement
+// and, if no update would follow, because the hash also changes when a path is added to createOnlyFields.
+func (w *Wanted) compares() bool {
+	strategy := w.Entry.UpdateStrategy.Type
+	return strategy == v1.UpdateRecreate || strategy == v1.UpdateOnDelete && len(w.createOnly) > 0
 }
 
 // Replaceable reports whether the object is to be deleted under Recreate: a seal proves that it was applied from other content, and its values
@@ -57,6 +64,11 @@ func (w *Wanted) NeedsMark(o *object.Object) bool {
 	return hash != w.Hash && w.hashFor(o) != hash
 }
 
+// NeedsRenewal reports whether an object that needs no other write has a seal with an old key, or createOnlyFields that templater owns.
+func (w *Wanted) NeedsRenewal(o *object.Object) bool {
+	return w.Marks.KeyOutdated(o) || w.NeedsRelease(o)
+}
+
 // Mark returns the patch that sets templater's metadata of an object. It does not revert other changes.
 func (w *Wanted) Mark(o *object.Object) request.Metadata { return w.Marks.change(o, w.hashFor(o)) }
 
@@ -68,7 +80,7 @@ func (w *Wanted) hashFor(o *object.Object) string {
 	switch {
 	case w.Content == nil || hash == w.Hash || strategy == v1.UpdateCreateOnly:
 		return hash
-	case hash != "" && strategy != v1.UpdateRecreate:
+	case hash != "" && !w.compares():
 		return hash
 	case w.matches(o):
 		return w.Hash
@@ -76,9 +88,9 @@ func (w *Wanted) hashFor(o *object.Object) string {
 	return hash
 }
 
-// matches reports whether an object has all desired values, and templater owns no other field of it.
+// matches reports whether an object has all desired values, and templater owns no other field of it, except for createOnlyFields.
 func (w *Wanted) matches(o *object.Object) bool {
-	return w.holds(o.Applied(w.Marks.maker.Manager, ""), o.Content(), false)
+	return w.holds(w.held(o), o.Content(), false)
 }
 
 // holds reports whether content has all desired values of w, and held has no other field. If quantities is true, the API server may have

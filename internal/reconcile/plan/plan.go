@@ -142,12 +142,12 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})
 		} else if path := w.Drift(l.Object); path != "" {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l, Drift: path})
-		} else if w.Marks.KeyOutdated(l.Object) {
+		} else if w.NeedsRenewal(l.Object) {
 			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
 		}
 		return
 	}
-	if !marked || w.Marks.KeyOutdated(l.Object) {
+	if !marked || w.NeedsRenewal(l.Object) {
 		p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
 	}
 }

@@ -241,6 +241,11 @@ func (r *recorder) SetMetadata(ctx context.Context, at request.Location, m reque
 		func() (*object.Object, error) { return r.Get(ctx, at) })
 }
 
+// ReleaseFields sends nothing: in a dry run, the applies that follow keep the fields. See child.Wanted.Body.
+func (r *recorder) ReleaseFields(ctx context.Context, at request.Location, _ request.Release) (*object.Object, error) {
+	return r.Get(ctx, at)
+}
+
 // SetFinalizers sends a dry run of a change of finalizers.
 func (r *recorder) SetFinalizers(ctx context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
 	return r.try(Write{Verb: Finalizers, At: at}, nil, func() (*object.Object, error) { return r.Client.SetFinalizers(ctx, at, version, finalizers) },

@@ -65,6 +65,11 @@ func (u *asUser) SetFinalizers(ctx context.Context, at request.Location, version
 	return u.begin().SetFinalizers(ctx, at, version, finalizers)
 }
 
+func (u *asUser) ReleaseFields(ctx context.Context, at request.Location, of request.Release) (*object.Object, error) {
+	defer u.end()
+	return u.begin().ReleaseFields(ctx, at, of)
+}
+
 func (u *asUser) Merge(ctx context.Context, at request.Location, patch map[string]any, manager string) (*object.Object, error) {
 	defer u.end()
 	return u.begin().Merge(ctx, at, patch, manager)

@@ -66,7 +66,7 @@ func CompileWith(pause func() error, key string, spec *v1.TemplateControllerSpec
 	selectors, others := c.parse(spec)
 	parents := *c
 	sound, templates := c.compile(pause, name, spec)
-	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), templates)
+	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), inChildren.checkCreateOnly(spec.Children), inFinalize.checkCreateOnly(Finals(spec)), templates)
 	if r == nil {
 		return c, nil, Partial{}
 	}

@@ -16,6 +16,7 @@ const (
 	SameObject    Code = "TL055"
 	OwnCondition  Code = "TL056"
 	ChildIsParent Code = "TL057"
+	Autoscaled    Code = "TL059"
 )
 
 var ofOutlines = []Rule{
@@ -88,5 +89,10 @@ var ofOutlines = []Rule{
 		ChildIsParent, Warning, "Child that is also a parent",
 		"The child is of the kind that the TemplateController watches, and matches its selectors. It gets a child of its own, and so on, until the depth limit is reached: see [Limits](limits.md).",
 		"Set `watch.labelSelector` to a label that the parents have and the children do not. If the chain is intended, end it with an `if` in the template.",
+	},
+	{
+		Autoscaled, Warning, "Autoscaler and template both set replicas",
+		"An autoscaler changes `spec.replicas` of an object that a template renders with `spec.replicas`. Templater reverts each change of the autoscaler.",
+		"Add `createOnlyFields: [spec.replicas]` to the child template of the object, and keep `replicas` in the template: it is the number at the start. See [Fields of other clients](../how-to/share-objects.md).",
 	},
 }

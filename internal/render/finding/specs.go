@@ -19,6 +19,7 @@ const (
 	SharedReady       Code = "TL067"
 	TooMany           Code = "TL068"
 	Rollout           Code = "TL069"
+	CreateOnlyFields  Code = "TL058"
 )
 
 var ofSpecs = []Rule{
@@ -101,5 +102,10 @@ var ofSpecs = []Rule{
 		Rollout, Error, "Invalid rollout",
 		"A field of `spec.rollout`, or `spec.revisionHistoryLimit`, has an invalid value. Steps are cumulative: each is the total number of parents with the new revision.",
 		"Follow the message. List steps in ascending order, as in `[1, 10%, 50%, 100%]`. See [Change a TemplateController safely](../how-to/change-safely.md).",
+	},
+	{
+		CreateOnlyFields, Error, "Invalid createOnlyFields",
+		"`createOnlyFields` lists paths of fields that belong to other clients after an object is created. Fields that identify the object, its status, and metadata other than single labels and annotations cannot be in it. A path that the schema does not have is only a warning.",
+		"Write paths such as `spec.replicas` or `metadata.annotations['a.b/c']`, without positions in lists. List a list or an atomic mapping as a whole. See [Fields of other clients](../how-to/share-objects.md).",
 	},
 }
