@@ -115,6 +115,7 @@ const (
 
 // UpdateStrategy defines how existing objects are updated.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.onImmutable) || self.onImmutable != 'Recreate' || !has(self.type) || self.type == 'Apply'",message="onImmutable: Recreate requires type Apply: the other types update no objects in place"
 // +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type in ['Apply', 'Recreate']",message="rollingUpdate requires type Apply or Recreate: CreateOnly and OnDelete never update objects"
 type UpdateStrategy struct {
 	// Apply updates objects in place, and reverts changes by other clients to
@@ -127,6 +128,15 @@ type UpdateStrategy struct {
 	// +optional
 	// +kubebuilder:default=Apply
 	Type UpdateStrategyType `json:"type,omitempty"`
+
+	// What happens if the API server rejects an update only because a field is
+	// immutable, such as the selector of a Deployment or the template of a Job.
+	// Fail: the object is kept, and the parent reports the error. Recreate: the
+	// object is deleted with its dependents, such as Pods, and created again once
+	// it is deleted. Other rejected updates never delete an object, nor do changes
+	// by other clients. Only with type Apply. Optional; the default is Fail.
+	// +optional
+	OnImmutable OnImmutable `json:"onImmutable,omitempty"`
 
 	// Updates the objects of this child template a few at a time: the next ones
 	// once the previous ones are ready. The rollout halts while they are not. Only
@@ -152,6 +162,17 @@ type RollingUpdate struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [string] || self >= 1 && self <= 2000",message="must be a number from 1 to 2000, or a percentage such as 25%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
+
+// OnImmutable defines what happens if an immutable field is to be changed.
+//
+// +kubebuilder:validation:Enum=Fail;Recreate
+type OnImmutable string
+
+// The values of UpdateStrategy.OnImmutable, which describes them.
+const (
+	OnImmutableFail     OnImmutable = "Fail"
+	OnImmutableRecreate OnImmutable = "Recreate"
+)
 
 // UpdateStrategyType names an update strategy.
 //

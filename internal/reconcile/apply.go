@@ -99,6 +99,8 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 		return w.BeingReplaced()
 	case errors.Is(err, errUnconfirmed):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has no owner reference: it will be restored once the API server confirms that the parent exists", Waiting: true, Retry: problem.RetrySlow}
+	case action.Verb == plan.Update && problem.Immutable(err) && w.RecreatesImmutable(action.Live.Object):
+		return a.replaceLater(action)
 	case err != nil:
 		issue = a.Rights.Refusal(a.Author().About(err, w.Content), string(action.Verb)+" "+w.ID().String(), w.Name.Namespace, w.Kind)
 		issue.About = w.Hash
@@ -304,6 +306,9 @@ func (a *applier) takeOver(ctx context.Context, there *object.Object, w *child.W
 		return a.relabel(ctx, there, w)
 	}
 	after, err := a.change(ctx, w, there)
+	if problem.Immutable(err) && w.RecreatesImmutable(there) {
+		return nil, a.replace(ctx, there, w), nil
+	}
 	return after, nil, err
 }
 
@@ -319,10 +324,25 @@ func (a *applier) relabel(ctx context.Context, there *object.Object, w *child.Wa
 	return after, nil, err
 }
 
+// replaceLater plans the deletion of a child whose update was rejected because a field is immutable. It is recreated after the deletion.
+func (a *applier) replaceLater(action plan.Action) *problem.Problem {
+	if !a.complete {
+		return incomplete(action.Wanted)
+	}
+	a.plan.Pending++
+	a.plan.Remove = append(a.plan.Remove, plan.Action{Verb: plan.Delete, Live: action.Live, Foreground: true})
+	return nil
+}
+
+// incomplete returns the problem that a child is not replaced yet.
+func incomplete(w *child.Wanted) *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " will be recreated once all objects that its template reads have been synced", Waiting: true, Retry: problem.RetrySlow}
+}
+
 // replace deletes a child that no watch shows, because it has lost its label. It is recreated after the deletion.
 func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
 	if !a.complete {
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " will be recreated once all objects that its template reads have been synced", Waiting: true, Retry: problem.RetrySlow}
+		return incomplete(w)
 	}
 	l := a.Factory.Live(w.Kind, there)
 	l.Wanted = w

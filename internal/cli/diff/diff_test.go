@@ -157,7 +157,9 @@ func TestServerDryRunResults(t *testing.T) {
 		asked   int
 	}{
 		"update rejected": {edited, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "field is immutable")}), true,
-			"  update ConfigMap one of map: data: field is immutable; to replace the object, set updateStrategy.type to Recreate", nil, 0},
+			"  update ConfigMap one of map: data: field is immutable; to replace the object, set updateStrategy.onImmutable to Recreate", nil, 0},
+		"update rejected, the object is recreated": {strings.Replace(edited, "    template:", "    updateStrategy: {onImmutable: Recreate}\n    template:", 1), apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "field is immutable")}), true,
+			"  recreate ConfigMap one of map", nil, 0},
 		"creation rejected": {created, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "new-one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "is too long")}), true,
 			"  create ConfigMap new-one of map: data: invalid value", nil, 0},
 		"a rule of admission": {edited, apierrors.NewForbidden(configMaps, "one", nil), true, "  update ConfigMap one of map: denied by an admission plugin; run kubectl apply with the same object to see which one", nil, 4},

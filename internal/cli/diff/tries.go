@@ -70,13 +70,18 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	if live != nil { // applied by the server in a dry run
 		after = simulate.Map(applied(live, d.was.Wanted, after))
 	}
-	if out.Verb == Recreate {
+	if out.Verb != Recreate {
+		tried, err := t.try(ctx, &out, d)
+		if err != nil {
+			return nil, err
+		}
+		if tried != nil {
+			after = simulate.Public(tried.Content())
+		}
+	}
+	if out.Verb == Recreate { // try may have found that
 		delete(after, "status")
 		delete(live, "status")
-	} else if tried, err := t.try(ctx, &out, d); err != nil {
-		return nil, err
-	} else if tried != nil {
-		after = simulate.Public(tried.Content())
 	}
 	if out.Verb == Update && out.Refused == "" && simulate.Same(live, after) {
 		return nil, nil //nolint:nilnil // different text, same object
@@ -110,6 +115,10 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 	if err == nil {
 		c.Tried = true
 		return after, nil
+	}
+	if d.live != nil && problem.Immutable(err) && d.wanted.RecreatesImmutable() {
+		c.Verb = Recreate
+		return nil, nil //nolint:nilnil // there was no dry run of that
 	}
 	return nil, t.refuse(ctx, c, at, err)
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -54,6 +55,11 @@ type Child struct {
 	State string
 
 	wanted *child.Wanted
+}
+
+// RecreatesImmutable reports whether the object is recreated if the API server rejects its update because a field is immutable.
+func (c Child) RecreatesImmutable() bool {
+	return c.wanted.Entry.UpdateStrategy.OnImmutable == v1.OnImmutableRecreate
 }
 
 // Body returns the JSON of a desired child as templater applies it to the live object, which may be nil, with one more field of metadata. Its

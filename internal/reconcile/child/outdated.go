@@ -34,6 +34,12 @@ func (w *Wanted) Replaceable(o *object.Object) bool {
 	return w.sealedHash(o) != "" && w.Outdated(o)
 }
 
+// RecreatesImmutable reports whether the object is to be deleted if the API server rejects its update because a field is immutable: the seal proves
+// that the template has changed since the object was applied. So changes by other clients or webhooks never delete it.
+func (w *Wanted) RecreatesImmutable(o *object.Object) bool {
+	return w.Entry.UpdateStrategy.OnImmutable == v1.OnImmutableRecreate && w.Replaceable(o)
+}
+
 // Changes reports whether the update strategy of the child template changes or replaces the object, because it is outdated.
 func (w *Wanted) Changes(o *object.Object) bool {
 	switch w.Entry.UpdateStrategy.Type {

@@ -162,6 +162,8 @@ func (r *recorder) add(w Write) {
 		r.order = append(r.order, &w)
 	case before.Outcome == Conflict:
 		before.Verb, before.Outcome, before.Why = w.Verb, w.Outcome, w.Why
+	case w.Verb == Delete && before.Verb == Update && before.Outcome == Invalid: // updateStrategy.onImmutable
+		*before = w
 	case before.Outcome == Accepted, before.Outcome == Unsent:
 		before.Outcome, before.Why = w.Outcome, w.Why
 	}

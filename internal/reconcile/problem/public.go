@@ -106,9 +106,31 @@ var (
 	strictField  = regexp.MustCompile(`unknown field "([^"\s]+)"`)
 	// otherManager matches the message of server-side apply about a field that another manager owns.
 	otherManager = regexp.MustCompile(`^conflict with "([^"]*)"`)
-	// The message of an Invalid cause quotes the value, but its end does not.
-	immutable = regexp.MustCompile(`field is immutable|may not change once set`)
+	// The message of an Invalid cause quotes the value, but its end does not. That of a Forbidden cause quotes none at its beginning. There is no
+	// other sign that a field is immutable. CRDs define their own messages.
+	immutableEnd   = regexp.MustCompile("(?i)(?:\\b(?:is|are) immutable(?: after creation| when .immutable. is set)?|may not change once set|cannot change roleRef)\\.?$")
+	immutableStart = regexp.MustCompile(`^Forbidden: (?:updates to [^:"]{1,500} are forbidden|pod updates may not change fields other than |[a-z.]{1,50} is immutable)`)
+	// statefulSet matches the fields of a StatefulSet that can be changed.
+	statefulSet = regexp.MustCompile(`^Forbidden: updates to statefulset spec for fields other than ([a-zA-Z', ]{1,500}) are forbidden$`)
 )
+
+// Immutable reports whether the API server rejected an update only because fields cannot be changed.
+func Immutable(err error) bool {
+	causes := request.Details(err).Causes
+	changeable := func(c metav1.StatusCause) bool { return c.Field == "" || !unchangeable(c) }
+	return apierrors.IsInvalid(err) && request.AdmissionRefusal(err) == "" && len(causes) > 0 && !slices.ContainsFunc(causes, changeable)
+}
+
+// unchangeable reports whether a cause says that the field cannot be changed.
+func unchangeable(cause metav1.StatusCause) bool {
+	switch cause.Type { //nolint:exhaustive // other types do not say so
+	case metav1.CauseTypeFieldValueInvalid:
+		return immutableEnd.MatchString(cause.Message)
+	case metav1.CauseTypeForbidden:
+		return immutableStart.MatchString(cause.Message)
+	}
+	return false
+}
 
 // publicCauses lists the fields that the API server rejected, with the kind of error.
 func publicCauses(err error) string {
@@ -124,11 +146,11 @@ func publicCauses(err error) string {
 
 // fault describes the error of a field of an object of that kind, with the violated rule if known.
 func fault(cause metav1.StatusCause, kind string) string {
-	replace := "; to replace the object, set updateStrategy.type to Recreate"
-	if kind == "PersistentVolumeClaim" {
-		replace = "; to replace the object, whose data may then be lost, set updateStrategy.type to Recreate"
-	}
-	if immutable.MatchString(cause.Message) {
+	replace := "; to replace the object" + lost[kind] + ", set updateStrategy.onImmutable to Recreate"
+	if unchangeable(cause) {
+		if m := statefulSet.FindStringSubmatch(cause.Message); m != nil {
+			return "must not be changed, except for the fields " + m[1] + replace
+		}
 		return "field is immutable" + replace
 	}
 	if cause.Type == metav1.CauseTypeFieldManagerConflict {
@@ -142,13 +164,16 @@ func fault(cause metav1.StatusCause, kind string) string {
 		return string(cause.Type)
 	}
 	if cause.Type == metav1.CauseTypeForbidden {
-		return text + replace
+		return text + "; to replace the object" + lost[kind] + ", set updateStrategy.type to Recreate"
 	}
 	if rule := ruleOf(cause); rule != "" {
 		return text + ": " + rule
 	}
 	return text
 }
+
+// lost describes what is lost if an object of a kind is replaced, for kinds that usually have state.
+var lost = map[string]string{"PersistentVolumeClaim": ", whose data may then be lost", "StatefulSet": ", which deletes all its Pods first"}
 
 // manager returns the field manager that an apply conflicts with.
 func manager(cause metav1.StatusCause) string {

@@ -29,7 +29,7 @@ func TestPublicReasonOmitsValues(t *testing.T) {
 			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector: Invalid value: "+secret+": field is immutable",
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.selector", Message: "Invalid value: " + secret + ": field is immutable"}),
 			false,
-			"spec.selector: field is immutable; to replace the object, set updateStrategy.type to Recreate",
+			"spec.selector: field is immutable; to replace the object, set updateStrategy.onImmutable to Recreate",
 		},
 		"a claim whose data would go": {
 			&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Details: &metav1.StatusDetails{

@@ -46,6 +46,9 @@ func (l list) checkRollouts(children []v1.Child) *Rejection {
 	var all faults
 	for _, entry := range children {
 		u := entry.UpdateStrategy
+		if u.OnImmutable == v1.OnImmutableRecreate && u.Type != "" && u.Type != v1.UpdateApply {
+			all.add(wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy", "onImmutable: Recreate requires type Apply: the other types update no objects in place"))
+		}
 		if u.RollingUpdate == nil {
 			continue
 		}

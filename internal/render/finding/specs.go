@@ -60,8 +60,8 @@ var ofSpecs = []Rule{
 	},
 	{
 		UpdateStrategy, Error, "Contradictory updateStrategy",
-		"`rollingUpdate` limits how many objects are updated at a time. With `CreateOnly` and `OnDelete`, templater updates none.",
-		"Set `type` to `Apply` or `Recreate`, or remove `rollingUpdate`. `maxUnavailable` is a number from 1 to 2000 or a percentage from 1% to 100%.",
+		"`rollingUpdate` limits how many objects are updated at a time. With `CreateOnly` and `OnDelete`, templater updates none. `onImmutable: Recreate` is for type `Apply`: the other types update no objects in place.",
+		"Set `type` to `Apply` or `Recreate`, or remove `rollingUpdate` or `onImmutable`. `maxUnavailable` is a number from 1 to 2000 or a percentage from 1% to 100%.",
 	},
 	{
 		WatchFields, Error, "Invalid path in watchFields",
