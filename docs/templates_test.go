@@ -90,8 +90,8 @@ func TestObjectFunctionExamplesRender(t *testing.T) {
 		}
 		t.Logf("%s: %v", example, status["x"])
 	}
-	if len(examples) != 8 {
-		t.Errorf("found %d examples, want 8", len(examples))
+	if len(examples) != 9 {
+		t.Errorf("found %d examples, want 9", len(examples))
 	}
 }
 

@@ -37,6 +37,11 @@ func (rec *reconciliation) converging(templates child.Entries, order *spec.Order
 func (c *convergence) run(ctx context.Context) (early *Result) {
 	c.observed = c.observe()
 	writable := c.desire()
+	if c.moments.confirm(ctx) {
+		c.inputs.budget.Begin(&c.inputs.memory)
+		c.observed = c.observe()
+		writable = c.desire()
+	}
 	if ctx.Err() != nil { // rendering may be incomplete
 		return &Result{Retry: problem.RetryBackoff, Outcome: record.Waiting}
 	}

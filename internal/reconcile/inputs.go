@@ -48,7 +48,7 @@ func (in *inputs) content() map[string]any {
 // forTemplates returns the input for templates, with these children.
 func (in *inputs) forTemplates(observed []*child.Live) *render.Input {
 	out := &render.Input{
-		Parent: in.content(), Ready: readiness.IsReady, MayHave: in.MayHave, Pause: in.pause, Budget: &in.budget,
+		Parent: in.content(), Ready: readiness.IsReady, MayHave: in.MayHave, Passed: in.moments.passed, Pause: in.pause, Budget: &in.budget,
 		Observed: child.Contents(observed, &in.budget),
 	}
 	if len(in.Related) > 0 {

@@ -58,6 +58,7 @@ type reconciliation struct {
 	report   *status.Report // nil unless the caller passes one
 
 	inputs    inputs
+	moments   moments
 	guard     loopGuard
 	deletions deletions
 	status    statusWriter
@@ -66,6 +67,7 @@ type reconciliation struct {
 func newReconciliation(r *Reconciler, c *controller.Controller, key queue.Key) *reconciliation {
 	rec := &reconciliation{Controller: c, r: r, key: key}
 	rec.inputs.reconciliation = rec
+	rec.moments.reconciliation = rec
 	rec.guard.reconciliation = rec
 	rec.deletions.reconciliation = rec
 	rec.status.reconciliation = rec
@@ -258,7 +260,7 @@ func (rec *reconciliation) result() Result {
 			result = result.also(Result{After: record.RepeatAfter})
 		}
 	}
-	return result
+	return result.also(Result{After: rec.moments.wait})
 }
 
 // readsOwnWrites reports whether the templates read children, and were rendered before children were written. Watches do not report writes of

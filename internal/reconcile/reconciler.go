@@ -93,6 +93,7 @@ type Workers struct {
 type Reconciler struct {
 	Options
 	settling readiness.Settling
+	time     serverTime
 }
 
 // New returns a Reconciler. Call Run to start it.

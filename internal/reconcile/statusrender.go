@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"context"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -11,13 +12,17 @@ import (
 
 // render renders the status template. If that fails or is impossible, or the child templates have used up the budget, which is already reported,
 // it returns the current status.
-func (s *statusWriter) render(observed []*child.Live) (content map[string]any, rendered bool, issue *problem.Problem) {
+func (s *statusWriter) render(ctx context.Context, observed []*child.Live) (content map[string]any, rendered bool, issue *problem.Problem) {
 	in := &s.inputs
 	if in.selectRelated() != nil || len(s.problems) > 0 && in.budget.UsedUp() {
 		return s.own(), false, nil
 	}
 	kept := in.budget.Kept()
 	content, err := s.Program.Status(in.forTemplates(observed))
+	if s.moments.confirm(ctx) {
+		s.next.Again = s.next.Again || s.Program.JudgesReadiness()
+		content, err = s.Program.Status(in.forTemplates(observed))
+	}
 	in.settle(in.budget.Kept() - kept)
 	if err != nil {
 		return s.own(), false, problem.FromTemplate(err)

@@ -40,7 +40,7 @@ func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool
 		summary.Kinds |= s.Sources[w.ID().Kind].Bit
 	}
 	s.problems = append(s.problems, s.inputs.judgeFaults(judge)...)
-	content, rendered, issue := s.render(c.observed)
+	content, rendered, issue := s.render(ctx, c.observed)
 	if issue != nil {
 		s.problems = append(s.problems, issue)
 	}

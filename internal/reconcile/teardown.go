@@ -78,7 +78,7 @@ func (c *cleanup) writeStatus(ctx context.Context) {
 	summary := status.SummarizeParent(c.Generation, observed, c.inputs.judge(observed))
 	status := c.status.own()
 	if !c.Rejected && !c.SyncingRelated() && c.inputs.selectRelated() == nil {
-		status, _, _ = c.status.render(observed)
+		status, _, _ = c.status.render(ctx, observed)
 	}
 	c.status.publish(ctx, status, summary)
 }

@@ -16,7 +16,7 @@ import (
 func TestMissingArgumentsAreRejected(t *testing.T) {
 	published := strings.Fields("default required empty coalesce ternary eq ne not and or has mustHas first mustFirst index dict list tuple " +
 		"toYaml toJson mustToJson toRawJson mustToRawJson toPrettyJson mustToPrettyJson " +
-		"where whereNot collect sortBy named condition ready logs")
+		"where whereNot collect sortBy named condition since ready logs")
 	for _, f := range funcs.All() {
 		if f.Refused != "" {
 			continue
@@ -100,4 +100,23 @@ func callsOf(f *data.Function) []string {
 		}
 	}
 	return calls
+}
+
+// TestAfterIsRejectedWhereNothingWaits has the expressions that are only evaluated when objects change, also if a helper calls the function.
+func TestAfterIsRejectedWhereNothingWaits(t *testing.T) {
+	const call = `after "1h" .metadata.creationTimestamp`
+	helpers := `{{ define "late" }}{{ ` + call + ` }}{{ end }}`
+	for where, src := range map[string]Source{
+		"filter":             {Filter: call},
+		"select":             {Related: []syntax.Template{{Name: "a", Text: `name: "{{ ` + call + ` }}"`}}},
+		"filter by a helper": {Filter: `include "late" .`, Helpers: helpers},
+	} {
+		if _, err := Compile(src); err == nil || !strings.Contains(err.Error(), "unsupported function after: spec.watch.filter and select are evaluated when objects change") {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+	ok := Source{Helpers: helpers, Status: `a: {{ include "late" . }}`, Children: []syntax.Template{{Name: "a", Text: `{{ if ` + call + ` }}{{ end }}`}}, ReadyWhen: []syntax.Template{{Name: "a", Text: call}}}
+	if _, err := Compile(ok); err != nil {
+		t.Error(err)
+	}
 }

@@ -43,7 +43,7 @@ func lookedUp(name string, yields any, args []any, nodes []parse.Node, first ori
 		return origin{}
 	case name == "first" || name == "last":
 		return first
-	case name == "condition" && len(args) == 2:
+	case (name == "condition" || name == "since") && len(args) == 2:
 		object, _ := args[1].(map[string]any)
 		return origin{in: object, path: conditionsPath}
 	case name != "index" && name != "get" || len(args) < 2:

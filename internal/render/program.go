@@ -250,7 +250,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	}
 	x.Meter = x.allowance(in)
 	x.unit, x.in, x.src = u, in, u.Text
-	x.Ready, x.Logs = in.Ready, in.Logs
+	x.Ready, x.Logs, x.Passed = in.Ready, in.Logs, in.Passed
 	x.view.Open(&p.seen, data.Input{Parent: in.Parent, Observed: in.Observed, Related: in.Related}, u.Purpose, &x.Meter)
 	return x
 }
@@ -277,7 +277,7 @@ func (p *Program) finish(x *exec) {
 	clear(x.suspects)
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.included = nil, nil, nil, nil, nil
-	x.Ready, x.Logs, x.Patterns = nil, nil, nil
+	x.Ready, x.Logs, x.Passed, x.Patterns = nil, nil, nil, nil
 	x.view, x.origin, x.locations = data.View{}, origin{}, locations{}
 	p.pool.Put(x)
 }

@@ -3,11 +3,13 @@ package typed
 import (
 	"strings"
 	"text/template/parse"
+	"time"
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -25,7 +27,8 @@ func init() {
 		"dict": dict, "get": get, "hasKey": hasKey, "index": index, "dig": dig, "set": set, "unset": firstMap, "pick": firstMap, "omit": firstMap, "pluck": pluck,
 		"list": listed, "append": appended, "concat": concat, "values": valuesOf, "first": item, "last": item, "slice": sliced,
 		"rest": part, "initial": part, "reverse": part, "compact": compact, "uniq": part, "without": part,
-		"where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
+		"where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition, "since": since,
+		"after": delayed, "dateModify": delayed,
 		"deepCopy": func(_ *evaluator, call *invocation) *types.Value { return call.args[0].Present() },
 	}
 }
@@ -272,4 +275,17 @@ func named(_ *evaluator, call *invocation) *types.Value { return call.args[1].Ea
 
 func condition(*evaluator, *invocation) *types.Value {
 	return types.OfKinds(openapi.String | openapi.Boolean | openapi.Null)
+}
+
+func since(*evaluator, *invocation) *types.Value {
+	return types.OfKinds(openapi.String | openapi.Null)
+}
+
+// delayed checks the duration in the first argument.
+func delayed(e *evaluator, call *invocation) *types.Value {
+	text, written := call.text(0)
+	if _, err := time.ParseDuration(text); written && err != nil {
+		e.errorf(finding.Argument, e.at(call.node(0)), "%s: argument 1%s is not %s", call.name.Ident, call.words(0), funcs.Duration)
+	}
+	return types.SignatureOf(call.name.Ident).Yield()
 }

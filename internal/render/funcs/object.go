@@ -147,11 +147,16 @@ func named(c *data.Call) any {
 	return nil
 }
 
-func condition(c *data.Call) any {
+func condition(c *data.Call) any { return ofCondition(c, "status") }
+
+func since(c *data.Call) any { return ofCondition(c, "lastTransitionTime") }
+
+// ofCondition returns a field of the condition whose type is argument 0.
+func ofCondition(c *data.Call, field string) any {
 	conditions, _ := at(c, c.Args[1], []string{"status", "conditions"}).([]any)
 	for _, entry := range conditions {
 		if same(c, at(c, entry, []string{"type"}), c.Args[0]) {
-			return at(c, entry, []string{"status"})
+			return at(c, entry, []string{field})
 		}
 	}
 	return nil

@@ -8,8 +8,10 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -182,6 +184,12 @@ var table = []row{
 	{"semverCompare", "tt", "b", fromSprig, expands, 0, "whether the version (second argument) satisfies the constraint (first argument)", paid(costVersion, semverCompare)},
 	{"duration", "i", "t", fromSprig, expands, 0, "a number of seconds as a string such as 1m35s", duration},
 	{"durationRound", "o", "t", fromSprig, expands, 0, "a duration in its largest unit", durationRound},
+	{"toDate mustToDate", "tt", "t", fromSprig, expands, 0, "the time (second argument) that is written in a layout of Go, in RFC 3339; without a zone, it is in UTC", toDate},
+	{"dateModify mustDateModify date_modify must_date_modify", "to", "t", fromSprig, expands, 0, "the time (second argument) plus a duration such as 1h30m or -10m", dateModify},
+	{"date", "to", "t", fromSprig, expands, 0, "the time (second argument) in a layout of Go, in UTC", date},
+	{"htmlDate", "o", "t", fromSprig, expands, 0, "the date of the time, in UTC, such as 2006-01-02", func(c *data.Call) any { return instant(c, 0).Format(time.DateOnly) }},
+	{"unixEpoch", "o", "t", fromSprig, expands, 0, "the time in seconds since 1970", func(c *data.Call) any { return strconv.FormatInt(instant(c, 0).Unix(), 10) }},
+	{"after", "to", "b", own, expands, 0, "whether the duration (first argument) has passed since the time (second argument); if not, the parent is reconciled again at that moment", after},
 	{"toYaml", "A", "t", own, expands, encodes | manyLines, "the value as YAML", toYAML},
 	{"toJson mustToJson toRawJson mustToRawJson", "A", "t", fromSprig, expands, encodes, "the value as JSON", func(c *data.Call) any { return toJSON(c, false) }},
 	{"toPrettyJson mustToPrettyJson", "A", "t", fromSprig, expands, encodes | manyLines, "the value as JSON on several lines", func(c *data.Call) any { return toJSON(c, true) }},
@@ -240,6 +248,7 @@ var table = []row{
 	{"sortBy", "tL", "l", own, passes, 0, "the objects of a list in the order of their values at a path", sortBy},
 	{"named", "AL", "a", own, passes, 0, "the object of that metadata.name in a list, or nothing", named},
 	{"condition", "AM", "a", own, passes, 0, `the status of the object's condition of that type, such as "True", or nothing`, condition},
+	{"since", "AM", "a", own, passes, 0, "the lastTransitionTime of the object's condition of that type, or nothing", since},
 	{"ready", "M", "b", own, passes, 0, "whether the object is ready", paid(costReady, ready)},
 	{"logs", "M", "mt", own, passes, 0, "the last lines of the log of each container of a Pod, by the name of the container; containers without a log are left out", paid(costLogs, logs)},
 }

@@ -291,6 +291,9 @@ func (k *checker) function(name *parse.IdentifierNode, args int) {
 		if name.Ident == "logs" && !k.c.src.Logs {
 			k.errorf(finding.NoLogs, name, "logs: %s", NoLogs)
 		}
+		if p := k.u.Purpose; name.Ident == "after" && p != ForChild && p != ForStatus && p != ForReadyWhen {
+			k.errorf(finding.RefusedFunction, name, "unsupported function after: spec.watch.filter and select are evaluated when objects change, not at a given time; use after in a child template, in readyWhen or in the status template")
+		}
 		return
 	}
 	if f, ok := refused[name.Ident]; ok {

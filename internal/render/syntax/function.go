@@ -156,11 +156,10 @@ func refuse(source, why string, names ...string) {
 
 func init() {
 	refuse("sprig", "it reads the clock, so its output would change between two reconciliations of the same input; "+
-		"use a time from the parent, such as .metadata.creationTimestamp",
+		"use a time from the parent, such as .metadata.creationTimestamp, and after to wait for a moment",
 		"now", "ago")
-	refuse("sprig", "it depends on templater's clock or time zone; use times as strings, or put the date into the parent",
-		"date", "dateInZone", "date_in_zone", "dateModify", "date_modify", "mustDateModify", "must_date_modify",
-		"htmlDate", "htmlDateInZone", "toDate", "mustToDate", "unixEpoch")
+	refuse("sprig", "it depends on the time zones that templater's image knows; use date and htmlDate, which are in UTC",
+		"dateInZone", "date_in_zone", "htmlDateInZone")
 	refuse("sprig", "it is random, so its output would change between two reconciliations of the same input; "+
 		"if it must be secret, keep it in a Secret that a user or a generator creates, and read it by name or by spec.related (the UID of an object is public, and so is any hash of it)",
 		"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4")
