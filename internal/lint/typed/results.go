@@ -28,7 +28,7 @@ func init() {
 		"list": listed, "append": appended, "concat": concat, "values": valuesOf, "first": item, "last": item, "slice": sliced,
 		"rest": part, "initial": part, "reverse": part, "compact": compact, "uniq": part, "without": part,
 		"where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition, "since": since,
-		"after": delayed, "dateModify": delayed,
+		"after": delayed, "dateModify": delayed, "quantityCompare": quantities, "quantityAdd": quantities,
 		"deepCopy": func(_ *evaluator, call *invocation) *types.Value { return call.args[0].Present() },
 	}
 }
@@ -286,6 +286,17 @@ func delayed(e *evaluator, call *invocation) *types.Value {
 	text, written := call.text(0)
 	if _, err := time.ParseDuration(text); written && err != nil {
 		e.errorf(finding.Argument, e.at(call.node(0)), "%s: argument 1%s is not %s", call.name.Ident, call.words(0), funcs.Duration)
+	}
+	return types.SignatureOf(call.name.Ident).Yield()
+}
+
+// quantities checks that all arguments that are literals are quantities.
+func quantities(e *evaluator, call *invocation) *types.Value {
+	for i := range call.args {
+		text, written := call.text(i)
+		if _, err := funcs.ParseQuantity(text); written && err != nil {
+			e.errorf(finding.Argument, e.at(call.node(i)), "%s: argument %d%s is not %s", call.name.Ident, i+1, call.words(i), funcs.Quantity)
+		}
 	}
 	return types.SignatureOf(call.name.Ident).Yield()
 }

@@ -111,6 +111,8 @@ var table = []row{
 	{"subf", "n+", "f", fromSprig, expands, computes, "the first number minus the others", func(c *data.Call) any { return decimals(c, "subf", 1) }},
 	{"mulf", "n+", "f", fromSprig, expands, computes, "the product", func(c *data.Call) any { return decimals(c, "mulf", 1) }},
 	{"divf", "n+", "f", fromSprig, expands, 0, "the first number divided by the others", divf},
+	{"quantityCompare", "tt", "i", own, expands, 0, "-1, 0 or 1: whether the first quantity of Kubernetes, such as 500m or 1Gi, is less than, equal to or greater than the second", quantityCompare},
+	{"quantityAdd", "t+", "t", own, expands, computes, "the sum of quantities of Kubernetes, in the unit of the first", quantityAdd},
 
 	// Text.
 	{"upper", "t", "t", fromSprig, expands, 0, "the string in upper case", text1(3, strings.ToUpper)},
