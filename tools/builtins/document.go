@@ -92,6 +92,9 @@ func trim(s *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
 	out := &apiextensionsv1.JSONSchemaProps{
 		Ref:                    s.Ref,
 		Type:                   s.Type,
+		Format:                 s.Format,
+		XListType:              s.XListType,
+		XListMapKeys:           s.XListMapKeys,
 		Nullable:               s.Nullable,
 		Required:               s.Required,
 		Enum:                   s.Enum,

@@ -217,3 +217,28 @@ func jsonFields(goType reflect.Type) map[string]reflect.Type {
 	}
 	return fields
 }
+
+func TestBuiltInKindsHaveRules(t *testing.T) {
+	pod, _ := BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	secret, _ := BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+	binding, _ := BuiltIn().Lookup(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"})
+	spec := pod.Fields["spec"].Type
+	for what, row := range map[string]struct {
+		got  *Rules
+		want Rules
+	}{
+		"required fields of a kind": {binding.Rules, Rules{Required: []string{"roleRef"}}},
+		"required fields of a part": {spec.Rules, Rules{Required: []string{"containers"}}},
+		"keys of a list":            {spec.Fields["containers"].Type.Rules, Rules{Keys: []string{"name"}}},
+		"base64":                    {secret.Fields["data"].Type.Items.Rules, Rules{Format: "byte"}},
+		"32 bits":                   {spec.Fields["priority"].Type.Rules, Rules{Format: "int32"}},
+		"any number":                {spec.Fields["activeDeadlineSeconds"].Type.Rules, Rules{}},
+	} {
+		if row.got == nil {
+			row.got = &Rules{}
+		}
+		if !reflect.DeepEqual(*row.got, row.want) {
+			t.Errorf("%s: got %+v, want %+v", what, *row.got, row.want)
+		}
+	}
+}

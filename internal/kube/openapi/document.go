@@ -72,7 +72,7 @@ type kindMark struct {
 // /openapi/v3/apis/apps/v1. Kinds that are not in the document do not exist in its group versions; other group versions are
 // unknown. Identical types are shared. It returns an error if the text is not a valid document.
 func FromOpenAPI(text []byte) (Set, error) {
-	set, err := fromOpenAPI(text)
+	set, err := fromOpenAPI(text, false)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func FromOpenAPI(text []byte) (Set, error) {
 	return set, nil
 }
 
-func fromOpenAPI(text []byte) (*readSet, error) {
+func fromOpenAPI(text []byte, rules bool) (*readSet, error) {
 	if tooDeep(text) {
 		return nil, errTooDeep
 	}
@@ -93,7 +93,7 @@ func fromOpenAPI(text []byte) (*readSet, error) {
 		return nil, fmt.Errorf("not an OpenAPI v3 document: %w", err)
 	}
 	all := doc.Components.Schemas
-	r := &reader{definitions: make(map[string]*Type, len(all)), sharer: newSharer()}
+	r := &reader{definitions: make(map[string]*Type, len(all)), sharer: newSharer(), rules: rules}
 	for name := range all {
 		r.definitions[refPrefix+name] = &Type{Name: name[strings.LastIndex(name, ".")+1:]}
 	}

@@ -29,7 +29,7 @@ func FuzzSchemas(f *testing.F) {
 	f.Add(`{"components":{"schemas":{"A":{"type":"array","items":{"$ref":"#/components/schemas/A"},"x-kubernetes-group-version-kind":[{"version":"v1","kind":"A"}]}}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		began := time.Now()
-		if set, err := fromOpenAPI([]byte(text)); err == nil {
+		if set, err := fromOpenAPI([]byte(text), true); err == nil {
 			for gvk := range set.byKind {
 				checkTypes(t, set, gvk)
 			}

@@ -85,6 +85,7 @@ func whole(t *Type, gvk schema.GroupVersionKind, meta *Type) *Type {
 	out := &Type{Name: kind, Kinds: Map, Fields: map[string]Field{}, Open: t == nil || t.Fields == nil || t.Open}
 	if t != nil {
 		maps.Copy(out.Fields, t.Fields)
+		out.Rules = t.Rules
 	}
 	out.Fields["apiVersion"] = Field{&Type{Kinds: String, Enum: []string{apiVersion}}, true}
 	out.Fields["kind"] = Field{&Type{Kinds: String, Enum: []string{kind}}, true}

@@ -35,6 +35,8 @@ func simple(kinds JSONTypes) *Type { return plain[kinds] }
 type reader struct {
 	// structural reports whether the server prunes all fields that are not in the schema, even if the schema has no fields.
 	structural bool
+	// rules reports whether types get Rules.
+	rules bool
 	// definitions are the types for $ref, which may not be filled yet.
 	definitions map[string]*Type
 	*sharer
@@ -63,13 +65,34 @@ func (r *reader) read(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 		if s.Items == nil || s.Items.Schema == nil {
 			return simple(kinds)
 		}
-		return r.share(&Type{Kinds: kinds, Items: r.read(s.Items.Schema, depth+1)})
+		return r.share(&Type{Kinds: kinds, Items: r.read(s.Items.Schema, depth+1), Rules: r.rulesOf(s)})
 	case "string":
 		if enum := enumOf(s); enum != nil {
 			return r.share(&Type{Kinds: kinds, Enum: enum})
 		}
 	}
+	if rules := r.rulesOf(s); rules != nil {
+		return r.share(&Type{Kinds: kinds, Rules: rules})
+	}
 	return simple(kinds)
+}
+
+// rulesOf returns the Rules of a schema; nil = none.
+func (r *reader) rulesOf(s *apiextensionsv1.JSONSchemaProps) *Rules {
+	if !r.rules {
+		return nil
+	}
+	rules := &Rules{Required: requiredOf(s), Set: s.XListType != nil && *s.XListType == "set"}
+	if s.XListType != nil && *s.XListType == "map" {
+		rules.Keys = s.XListMapKeys
+	}
+	if slices.Contains([]string{"int32", "byte", "date-time"}, s.Format) {
+		rules.Format = s.Format
+	}
+	if rules.Format == "" && !rules.Set && len(rules.Required)+len(rules.Keys) == 0 {
+		return nil
+	}
+	return rules
 }
 
 // object returns the type of a map, including the fields that the server adds to embedded objects.
@@ -83,7 +106,7 @@ func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds JSONTypes, dep
 	if len(s.Properties) == 0 && !s.XEmbeddedResource && (open || !r.structural) {
 		return simple(kinds)
 	}
-	t := &Type{Kinds: kinds, Open: open, Fields: make(map[string]Field, len(s.Properties))}
+	t := &Type{Kinds: kinds, Open: open, Fields: make(map[string]Field, len(s.Properties)), Rules: r.rulesOf(s)}
 	required := requiredOf(s)
 	for name := range s.Properties {
 		p := s.Properties[name]

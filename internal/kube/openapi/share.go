@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 	"unsafe"
@@ -23,6 +24,9 @@ func (s *sharer) share(t *Type) *Type {
 	s.number(len(t.Enum))
 	for _, text := range t.Enum {
 		s.text(text)
+	}
+	if t.Rules != nil {
+		s.key = fmt.Appendf(s.key, "%+v", *t.Rules)
 	}
 	switch {
 	case t.Fields == nil:
@@ -113,6 +117,9 @@ func (m *measure) add(t *Type) {
 	m.bytes += int(unsafe.Sizeof(*t)) + textSize(t.Name)
 	for _, text := range t.Enum {
 		m.bytes += int(unsafe.Sizeof(text)) + textSize(text)
+	}
+	if t.Rules != nil {
+		m.bytes += int(unsafe.Sizeof(*t.Rules)) + len(t.Rules.Required)*int(unsafe.Sizeof(""))
 	}
 	m.add(t.Items)
 	if t.Fields != nil {

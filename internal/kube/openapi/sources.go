@@ -75,7 +75,7 @@ func unpack(packed []byte) (*readSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromOpenAPI(text)
+	return fromOpenAPI(text, true)
 }
 
 func gunzip(packed []byte) ([]byte, error) {

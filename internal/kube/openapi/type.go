@@ -35,6 +35,17 @@ type Type struct {
 	// Items is the type of the items of a list, or of the values of a map with arbitrary keys; nil allows anything.
 	Items *Type
 	Enum  []string // allowed strings, if restricted
+	// Rules are further rules for values; nil = none, or unknown. Only the types of built-in kinds have them.
+	Rules *Rules
+}
+
+// Rules are rules for values of a type that do not concern the types of templates.
+type Rules struct {
+	Format   string   // int32, byte or date-time; "" = any
+	Required []string // fields of a map
+	// Keys are the fields that identify the items of a list: no two items have the same values. In a Set, items themselves are unique.
+	Keys []string
+	Set  bool
 }
 
 // MayHave reports whether there can be a value at a path. The path omits list indexes.
