@@ -145,7 +145,7 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 		r.faulty = true
 		return r.reject(c, rejection.Findings)
 	}
-	s.Explain, s.InNamespace = r.explain, r.namespace
+	s.Explain, s.InNamespace, s.Validates = r.explain, r.namespace, true
 	var candidates []map[string]any
 	for _, parent := range parents {
 		if s.OfKind(parent.Content) {

@@ -50,6 +50,7 @@ func (c *Case) open() (*fixture, error) {
 	if rejection != nil {
 		return nil, tc.Located(rejection.Message)
 	}
+	s.Validates = true
 	if err := c.checkReady(slices.Concat(tc.TemplateController.Spec.Children, spec.Finals(&tc.TemplateController.Spec))); err != nil {
 		return nil, err
 	}

@@ -115,6 +115,9 @@ func (s *Session) check(sets []*manifest.Set) (*checked, error) {
 		if rejection == nil {
 			one.simulator, rejection = simulate.New(of.TemplateController, one.compiled, known.Kinds, known.Schemas)
 		}
+		if one.simulator != nil {
+			one.simulator.Validates = true
+		}
 		if rejection != nil {
 			c.located = append(c.located, report.Locate(of.TemplateController.Key(), of, rejection.Findings)...)
 		}

@@ -78,7 +78,9 @@ type manifests struct {
 
 // withoutNamespaces removes Namespaces if there are other objects: children are created in the namespace of their parent.
 func withoutNamespaces(objects []*manifest.Object) []*manifest.Object {
-	isNamespace := func(o *manifest.Object) bool { return o.Content["kind"] == "Namespace" && o.Content["apiVersion"] == "v1" }
+	isNamespace := func(o *manifest.Object) bool {
+		return o.Content["kind"] == "Namespace" && o.Content["apiVersion"] == "v1"
+	}
 	if others := slices.DeleteFunc(slices.Clone(objects), isNamespace); len(others) > 0 {
 		return others
 	}

@@ -62,6 +62,9 @@ func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*fakeCluster
 	w := &fakeCluster{Simulator: s, state: in, clock: &still{now: in.Now}, served: map[schema.GroupResource]kind.Kind{}, attempts: queue.NewAttempts()}
 	w.server = memserver.New(w.clock, func(resource schema.GroupResource) kind.Kind { return w.served[resource] })
 	w.server.Version, w.server.Born = max(in.version, 1), w.born
+	if s.Validates {
+		w.server.Accept, w.server.Before = s.accept, w.checkNamespace
+	}
 	for _, content := range in.Objects {
 		w.order = append(w.order, w.load(content))
 	}
@@ -245,7 +248,7 @@ func (w *fakeCluster) close() State {
 	if parent := w.server.Objects[w.parent]; parent != nil {
 		out.Parent = parent.Object
 	}
-	out.version = w.server.Version
+	out.checked, out.version = out.Parent, w.server.Version
 	attempt, has := w.attempts.Of(w.key, types.UID(Text(Map(out.Parent["metadata"])["uid"])), w.controller.Generation)
 	if out.attempt = nil; has {
 		out.attempt = &attempt

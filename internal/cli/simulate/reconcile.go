@@ -30,6 +30,11 @@ func (s *Simulator) Reconcile(in State) (Result, State, error) {
 	if err := next.check(); err != nil {
 		return Result{}, in, err
 	}
+	if s.Validates && !Same(next.checked, next.Parent) {
+		if err := s.checkParent(next.checked, next.Parent); err != nil {
+			return Result{}, in, err
+		}
+	}
 	if IsDeleting(next.Parent) {
 		next.Parent = s.held(next.Parent)
 	}

@@ -1,6 +1,6 @@
 // Package simulate runs package reconcile for one parent without a cluster, against an API server in memory with the objects of a State.
 //
-// It needs no network, and the caller sets the time. It does not simulate permissions, admission, defaults of an API server, drift
+// It needs no network, and the caller sets the time. It does not simulate permissions, admission webhooks, defaults of an API server, drift
 // and terminating namespaces.
 package simulate
 
@@ -31,22 +31,25 @@ type Simulator struct {
 	Explain bool
 	// InNamespace is the namespace of parents without one; "" = that of a NamespacedTemplateController, or else "default".
 	InNamespace string
+	// Validates makes writes, and new states of the parent, fail that an API server would refuse because of the object.
+	Validates bool
 
-	name     string
-	spec     *v1.TemplateControllerSpec
-	compiled *spec.Compiled
-	kinds    kinds
-	parents  kind.Kind
-	schema   map[string]any // of the parents; nil = unknown
-	mayHave  func(object map[string]any, path []string) bool
-	seals    *seal.Ring
+	name       string
+	spec       *v1.TemplateControllerSpec
+	compiled   *spec.Compiled
+	kinds      kinds
+	parents    kind.Kind
+	schema     map[string]any // of the parents; nil = unknown
+	mayHave    func(object map[string]any, path []string) bool
+	seals      *seal.Ring
+	validators *Validators
 }
 
 // New returns the Simulator of a TemplateController with a compiled spec. definitions are CustomResourceDefinitions; kinds that are
 // neither defined there nor built in are assumed to be namespaced. known has the schemas of kinds; nil = none. The rejection is the reason why the
 // operator would not accept it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.Declared, known openapi.Set) (*Simulator, *spec.Rejection) {
-	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Key(), spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
+	s := &Simulator{validators: NewValidators(definitions, known), mayHave: openapi.MayHave(known), name: tc.Key(), spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
 	if r := spec.CheckKind(s.name, s.spec, s.parents); r != nil {
 		return nil, r

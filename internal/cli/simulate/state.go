@@ -42,6 +42,7 @@ type State struct {
 	// guessed is whether a child counted as ready although its readyWhen was not true. unsure are the objects that were deleted since then.
 	guessed bool
 	unsure  map[child.ID]bool
+	checked map[string]any // the last parent that was validated
 	gone    bool           // whether the parent is deleted: see Result
 	attempt *queue.Attempt // of the cleanup of the parent; nil = none
 }

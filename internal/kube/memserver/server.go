@@ -1,7 +1,7 @@
 // Package memserver is an in-memory fake API server with server-side apply, deletion and garbage collection. It also feeds watch
 // caches.
 //
-// It uses the caller's clock. It does not check schemas, permissions or quotas, and serves one version per kind.
+// It uses the caller's clock. It does not check schemas by itself (see Accept), permissions or quotas, and serves one version per kind.
 package memserver
 
 import (
@@ -37,6 +37,9 @@ type Server struct {
 	Before func(verb string, at request.Location) error
 	// Validate is called with the applied content. If it returns an error, the request fails with it. Optional.
 	Validate func(at request.Location, content map[string]any, manager string) error
+	// Accept is called with what an apply sends, and with the object before and after it; before is nil if the apply creates it. If it returns an
+	// error, the request fails with it. Optional.
+	Accept func(sent map[string]any, before, after *unstructured.Unstructured) error
 	// Admit mutates an object before an apply stores it. Optional.
 	Admit func(o *unstructured.Unstructured, manager string)
 	// Born sets defaults in a new object. Optional.
@@ -126,6 +129,7 @@ func (s *Server) Apply(_ context.Context, at request.Location, body []byte, mana
 		return nil, err
 	}
 	there := s.Objects[at]
+	before := there
 	switch {
 	case there == nil && uid != "", there != nil && version != "" && version != there.GetResourceVersion():
 		return nil, Conflict(at)
@@ -150,6 +154,11 @@ func (s *Server) Apply(_ context.Context, at request.Location, body []byte, mana
 	after := lists.Applied(there, content, manager, "")
 	if s.Admit != nil {
 		s.Admit(after, manager)
+	}
+	if s.Accept != nil {
+		if err := s.Accept(content, before, after); err != nil {
+			return nil, err
+		}
 	}
 	return pack(s.Store(at, after)), nil
 }

@@ -144,6 +144,12 @@ func publicCauses(err error) string {
 	return Join(out)
 }
 
+// replaceHint matches the advice for a child with an immutable field.
+var replaceHint = regexp.MustCompile(`; to replace the object[^;]{0,100}, set updateStrategy\.(?:onImmutable|type) to Recreate`)
+
+// ReasonOfParent is PublicReason for an object that no template renders.
+func ReasonOfParent(err error) string { return replaceHint.ReplaceAllString(PublicReason(err), "") }
+
 // fault describes the error of a field of an object of that kind, with the violated rule if known.
 func fault(cause metav1.StatusCause, kind string) string {
 	replace := "; to replace the object" + lost[kind] + ", set updateStrategy.onImmutable to Recreate"
