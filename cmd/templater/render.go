@@ -42,8 +42,9 @@ status.
 It reconciles as the operator does, until nothing changes. A child that waits for
 other children is marked with a comment. A child is omitted if its template reads
 the children that it waits for. --ready treats all children as ready. With --deleted,
-the parents are deleted afterwards, and the objects of spec.finalize are shown. RBAC,
-API server defaulting and admission are not simulated.
+the parents are deleted afterwards, and the objects of spec.finalize are shown.
+Objects that an API server would refuse are errors. RBAC, API server defaulting and
+admission are not simulated.
 
 Template errors are reported on standard error. Exit codes: 0 on success, 1 if a spec
 is rejected or a reconciliation reports errors, 2 on any other error.`,
@@ -161,6 +162,11 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 			if r.none == nil {
 				r.none = &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
 			}
+			continue
+		}
+		if _, refused := errors.AsType[*simulate.RefusedError](err); refused {
+			r.faulty = true
+			fmt.Fprintln(r.errors, &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()})
 			continue
 		}
 		if errors.Is(err, simulate.ErrNotConverging) {

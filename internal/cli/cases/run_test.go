@@ -518,3 +518,45 @@ func TestInvalidStepsAreRejected(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 }
+
+const jobController = `
+-- templatecontroller.yaml --
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: backups}
+spec:
+  watch: {apiVersion: example.org/v1, kind: Backup}
+  crd:
+    schema:
+      spec:
+        image: string | required=true pattern="^[a-z]+$"
+  children:
+  - name: job
+    template: |
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: {{ .metadata.name }}}
+      spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: {{ .spec.image }}}]}}}
+-- case/parent.yaml --
+{apiVersion: example.org/v1, kind: Backup, metadata: {name: one, namespace: team}, spec: {image: PARENT}}
+-- case/case.yaml --
+steps: [{name: a}, {name: b, parent: {spec: STEP}}]
+`
+
+func TestCasesFailIfTheServerRefuses(t *testing.T) {
+	for why, row := range map[string]struct{ parent, step, err, failure string }{
+		"an immutable field of a child": {"nginx", "{image: busybox}", "", "cannot update Job team/one: spec.template: field is immutable"},
+		"a typo in a change":            {"nginx", "{imge: busybox}", `step "b": the API server would refuse Backup team/one: .spec.imge: the schema has no such field`, ""},
+		"the first parent":              {"NGINX", "{}", `step "a": the API server would refuse Backup team/one: spec.image: invalid value: should match ^[a-z]+$`, ""},
+	} {
+		t.Run(why, func(t *testing.T) {
+			outcome, err := folder(t, strings.NewReplacer("PARENT", row.parent, "STEP", row.step).Replace(jobController)).Run(true)
+			if row.err == "" && err != nil || row.err != "" && (err == nil || !strings.HasSuffix(err.Error(), filepath.Join("case", "case.yaml")+": "+row.err)) {
+				t.Fatalf("got error %v, want %s", err, row.err)
+			}
+			if row.failure != "" && (len(outcome.Steps) != 2 || !strings.Contains(outcome.Steps[1].Failure, row.failure)) {
+				t.Errorf("got %+v, want %s", outcome.Steps, row.failure)
+			}
+		})
+	}
+}

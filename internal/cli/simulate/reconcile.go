@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -11,11 +12,13 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Reconcile reconciles the parent once, and returns the State afterwards. The error is the reason why the object is not a parent: see Matches.
@@ -131,9 +134,22 @@ func (r *Result) tell(report *status.Report) {
 		if issue.Waiting {
 			r.Waits = append(r.Waits, issue.Message)
 		} else {
-			r.Errors = append(r.Errors, issue.Message)
+			r.Errors = append(r.Errors, placeOf(report, issue)+issue.Message)
 		}
 	}
+}
+
+// placeOf returns the place of the template whose object the API server refused, as a prefix of a message, or "".
+func placeOf(report *status.Report, issue *problem.Problem) string {
+	if issue.Reason != v1.ReasonChildRejected {
+		return ""
+	}
+	for _, o := range report.Desired.Wanted {
+		if _, id, _ := strings.Cut(issue.Write, " "); id == o.ID().String() {
+			return fmt.Sprintf("%s:%d: ", syntax.ChildName(o.Entry.Name), o.Line())
+		}
+	}
+	return ""
 }
 
 // writes returns the writes that matter to authors, without those of templater's metadata.

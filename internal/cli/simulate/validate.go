@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -94,7 +93,12 @@ func (v *Validators) ofCustom(w validate.Write, content map[string]any) error {
 	return w.Invalid(errs)
 }
 
-// checkParent returns why an API server would refuse the parent. before is nil if it creates the parent.
+// RefusedError is the reason why an API server would refuse a parent.
+type RefusedError struct{ message string }
+
+func (e *RefusedError) Error() string { return e.message }
+
+// checkParent returns a *RefusedError if an API server would refuse the parent. before is nil if it creates the parent.
 func (s *Simulator) checkParent(before, after map[string]any) error {
 	sent := map[string]any{}
 	for name, v := range after {
@@ -103,7 +107,7 @@ func (s *Simulator) checkParent(before, after map[string]any) error {
 		}
 	}
 	if err := s.validators.Refusal(validate.Write{Sent: sent, Before: before, After: after, Whole: true}); err != nil {
-		return fmt.Errorf("the API server would refuse %s: %s", nameOf(after), problem.ReasonOfParent(err))
+		return &RefusedError{"the API server would refuse " + nameOf(after) + ": " + problem.ReasonOfParent(err)}
 	}
 	return nil
 }

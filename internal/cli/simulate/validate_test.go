@@ -26,16 +26,16 @@ func TestRefusedChildrenAreErrors(t *testing.T) {
 	)
 	for why, row := range map[string]struct{ template, old, with, want string }{
 		"valid":                {deployment, "", "", ""},
-		"text for a number":    {deployment, "replicas: 1", "replicas: three", "cannot create Deployment default/a: .spec.replicas: wrong type, expected number"},
-		"name in upper case":   {deployment, "{name: a}", "{name: Bad_Name}", "cannot create Deployment default/Bad_Name: metadata.name: invalid value: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"},
-		"no base64":            {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: hello world}", "", "", "cannot create Secret default/a: data is not base64; put plain text under stringData, or use b64enc"},
-		"no selector":          {deployment, "  selector: {matchLabels: {app: a}}\n", "", "cannot create Deployment default/a: spec.selector: required value is missing"},
-		"no pathType":          {ingress, ", pathType: Prefix", "", "cannot create Ingress default/a: spec.rules[0].http.paths[0].pathType: required value is missing"},
-		"two containers":       {deployment, "{name: a, image: a}", "{name: a, image: a}, {name: a, image: b}", "cannot create Deployment default/a: .spec.template.spec.containers: two items of the list have the same key"},
-		"a field in a value":   {deployment, "image: a", "image: {{ .spec.text | quote }}, imge: a", `cannot create Deployment default/a: .spec.template.spec.containers[…].imge: the schema has no such field`},
+		"text for a number":    {deployment, "replicas: 1", "replicas: three", "children[one]:1: cannot create Deployment default/a: .spec.replicas: wrong type, expected number"},
+		"name in upper case":   {deployment, "{name: a}", "{name: Bad_Name}", "children[one]:1: cannot create Deployment default/Bad_Name: metadata.name: invalid value: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"},
+		"no base64":            {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: hello world}", "", "", "children[one]:1: cannot create Secret default/a: data is not base64; put plain text under stringData, or use b64enc"},
+		"no selector":          {deployment, "  selector: {matchLabels: {app: a}}\n", "", "children[one]:1: cannot create Deployment default/a: spec.selector: required value is missing"},
+		"no pathType":          {ingress, ", pathType: Prefix", "", "children[one]:1: cannot create Ingress default/a: spec.rules[0].http.paths[0].pathType: required value is missing"},
+		"two containers":       {deployment, "{name: a, image: a}", "{name: a, image: a}, {name: a, image: b}", "children[one]:1: cannot create Deployment default/a: .spec.template.spec.containers: two items of the list have the same key"},
+		"a field in a value":   {deployment, "image: a", "image: {{ .spec.text | quote }}, imge: a", `children[one]:1: cannot create Deployment default/a: .spec.template.spec.containers[…].imge: the schema has no such field`},
 		"an unknown kind":      {"apiVersion: example.org/v1\nkind: Other\nmetadata: {name: a}\nspec: {a: b}", "", "", ""},
-		"a bad label":          {"apiVersion: example.org/v1\nkind: Other\nmetadata: {name: a, labels: {a: -x}}", "", "", "cannot create Other default/a: metadata.labels: invalid value: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"},
-		"a quantity, by place": {deployment, "image: a", "image: a, resources: {limits: {cpu: a lot}}", "cannot create Deployment default/a: .spec.template.spec.containers[0].resources.limits.cpu: a resource quantity is not valid; write it as 250m, 2 or 64Mi"},
+		"a bad label":          {"apiVersion: example.org/v1\nkind: Other\nmetadata: {name: a, labels: {a: -x}}", "", "", "children[one]:1: cannot create Other default/a: metadata.labels: invalid value: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"},
+		"a quantity, by place": {deployment, "image: a", "image: a, resources: {limits: {cpu: a lot}}", "children[one]:1: cannot create Deployment default/a: .spec.template.spec.containers[0].resources.limits.cpu: a resource quantity is not valid; write it as 250m, 2 or 64Mi"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := rendering(t, strings.Replace(row.template, row.old, row.with, 1))
@@ -54,10 +54,10 @@ func TestRefusedChildrenAreErrors(t *testing.T) {
 func TestUpdatesOfImmutableFieldsAreErrors(t *testing.T) {
 	const replace = "field is immutable; to replace the object, set updateStrategy.onImmutable to Recreate"
 	for why, row := range map[string]struct{ template, want string }{
-		"Job":          {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: {{ .spec.text }}}]}}}", "cannot update Job default/a: spec.template: " + replace},
-		"selector":     {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {selector: {matchLabels: {app: {{ .spec.text }}}}, template: {metadata: {labels: {app: {{ .spec.text }}}}, spec: {containers: [{name: a, image: a}]}}}", "cannot update Deployment default/a: spec.selector: " + replace},
-		"role":         {"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: a}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ .spec.text }}}", "cannot update RoleBinding default/a: roleRef: " + replace},
-		"claim":        {"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec: {accessModes: [ReadWriteOnce], storageClassName: {{ .spec.text }}, resources: {requests: {storage: 1Gi}}}", "cannot update PersistentVolumeClaim default/a: spec: field is immutable; to replace the object, whose data may then be lost, set updateStrategy.onImmutable to Recreate"},
+		"Job":          {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: {{ .spec.text }}}]}}}", "children[one]:1: cannot update Job default/a: spec.template: " + replace},
+		"selector":     {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {selector: {matchLabels: {app: {{ .spec.text }}}}, template: {metadata: {labels: {app: {{ .spec.text }}}}, spec: {containers: [{name: a, image: a}]}}}", "children[one]:1: cannot update Deployment default/a: spec.selector: " + replace},
+		"role":         {"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: a}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ .spec.text }}}", "children[one]:1: cannot update RoleBinding default/a: roleRef: " + replace},
+		"claim":        {"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec: {accessModes: [ReadWriteOnce], storageClassName: {{ .spec.text }}, resources: {requests: {storage: 1Gi}}}", "children[one]:1: cannot update PersistentVolumeClaim default/a: spec: field is immutable; to replace the object, whose data may then be lost, set updateStrategy.onImmutable to Recreate"},
 		"only a label": {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: {{ .spec.text }}}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}", ""},
 	} {
 		t.Run(why, func(t *testing.T) {
