@@ -94,7 +94,7 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 // claim tracks a TemplateController of this class, and releases one of another class.
 func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	if l.tc.Spec.ClassName != l.c.class {
-		l.c.revisions.Forget(l.tc.UID)
+		l.c.revisions.Forget(ctx, l.tc.UID)
 		return true, l.c.release(ctx, l.tc)
 	}
 	l.entry = l.c.track(l.tc)

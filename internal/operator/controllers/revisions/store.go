@@ -23,6 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/revision"
 )
 
@@ -172,7 +173,7 @@ func (l Latest) Complete() bool { return l.Current == l.Update && !l.Lost }
 // Latest reads which revisions a TemplateController has. It does not depend on the status, which authors may be able to write, but only on the
 // metadata of TemplateRevisions. The first call of Latest or Sweep reads that of all, for later calls about other TemplateControllers.
 func (s *Store) Latest(ctx context.Context, owner types.UID) (Latest, error) {
-	s.mu.Lock()
+	s.lock(ctx)
 	defer s.mu.Unlock()
 	from := s.newest
 	if _, known := from[owner]; !known {
@@ -184,6 +185,13 @@ func (s *Store) Latest(ctx context.Context, owner types.UID) (Latest, error) {
 	r := from[owner]
 	delete(from, owner)
 	return Latest{Update: r.id, Current: cmp.Or(r.from, r.id), Number: r.number}, nil
+}
+
+// lock locks mu. Meanwhile, the worker has no processor, which the holder of the lock needs after its request.
+func (s *Store) lock(ctx context.Context) {
+	resume := queue.WorkerOf(ctx).Wait()
+	s.mu.Lock()
+	resume()
 }
 
 // listNewest returns the newest TemplateRevision of an owner or, for the first time, of all. The caller holds the lock.
@@ -209,8 +217,8 @@ func (s *Store) listNewest(ctx context.Context, owner types.UID) (map[types.UID]
 }
 
 // Forget drops what the first call of Latest has read about a TemplateController, because another installation may write its TemplateRevisions.
-func (s *Store) Forget(owner types.UID) {
-	s.mu.Lock()
+func (s *Store) Forget(ctx context.Context, owner types.UID) {
+	s.lock(ctx)
 	defer s.mu.Unlock()
 	delete(s.newest, owner)
 }
@@ -262,7 +270,7 @@ func (s *Store) Drop(ctx context.Context, key string, uid types.UID) error {
 
 // Sweep deletes the revisions of TemplateControllers that do not exist anymore.
 func (s *Store) Sweep(ctx context.Context, exists func(types.UID) bool) error {
-	s.mu.Lock()
+	s.lock(ctx)
 	all := s.newest
 	if all == nil {
 		var err error
