@@ -18,8 +18,9 @@ import (
 
 // checker checks the values of an object that has the right types.
 type checker struct {
-	kind schema.GroupVersionKind
-	errs field.ErrorList
+	kind   schema.GroupVersionKind
+	claims []map[string]any // of a StatefulSet, which are volumes of its Pods
+	errs   field.ErrorList
 }
 
 func (c *checker) invalid(at *field.Path, v any, detail string) {
@@ -41,29 +42,36 @@ func child(at *field.Path, name string) *field.Path {
 // object checks a map with known fields.
 func (c *checker) object(t *openapi.Type, content map[string]any, at *field.Path) {
 	for _, name := range slices.Sorted(maps.Keys(t.Fields)) {
-		f := t.Fields[name]
-		v := content[name]
-		if at == nil && (name == "status" || name == "metadata") {
-			continue
-		}
-		if required := t.Rules != nil && slices.Contains(t.Rules.Required, name) && !optional[t.Name+"."+name]; required && isEmpty(v) {
-			if v = c.zero(f.Type, child(at, name)); v == nil {
-				continue
-			}
-		}
-		if v == nil || v == "" {
-			continue
-		}
-		before := len(c.errs)
-		c.value(f.Type, v, child(at, name))
-		if check := values[t.Name][name]; check != nil && len(c.errs) == before {
-			if detail := check(v); detail != "" {
-				c.invalid(child(at, name), v, detail)
-			}
+		if at != nil || name != "status" && name != "metadata" {
+			c.field(t, name, content[name], child(at, name))
 		}
 	}
 	if check := objects[t.Name]; check != nil {
 		check(c, content, at)
+	}
+}
+
+// field checks a field of a map. v is nil if it is missing.
+func (c *checker) field(t *openapi.Type, name string, v any, at *field.Path) {
+	of := t.Fields[name].Type
+	if v == nil && (at.String() == "spec" || structs[t.Name+"."+name]) {
+		v = map[string]any{}
+	}
+	if t.Rules != nil && slices.Contains(t.Rules.Required, name) && !optional[t.Name+"."+name] && isEmpty(v) {
+		v = c.zero(of, at)
+	}
+	if v == nil || v == "" || c.kind.Kind == "StatefulSet" && (name == "hostname" || name == "subdomain") { // its controller sets them
+		return
+	}
+	if n, isNumber := v.(int64); isNumber && of != nil && of.Rules != nil && of.Rules.Format == "int32" {
+		v = int64(int32(n)) //nolint:gosec // as the server reads it
+	}
+	before := len(c.errs)
+	c.value(of, v, at)
+	if check := values[t.Name][name]; check != nil && len(c.errs) == before {
+		if detail := check(v); detail != "" {
+			c.invalid(at, v, detail)
+		}
 	}
 }
 

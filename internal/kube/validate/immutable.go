@@ -15,9 +15,11 @@ import (
 // fixed are the fields of a kind that cannot be changed, by group and kind. With but, all other fields below a path are fixed.
 type fixed struct {
 	paths []string
-	below string // "" = none
-	but   []string
-	text  string // what the server says about below
+	// byDefault are the values of paths that are removed; others that are removed are not compared.
+	byDefault map[string]any
+	below     string // "" = none
+	but       []string
+	text      string // what the server says about below
 }
 
 var fixedFields = map[string]fixed{
@@ -32,9 +34,9 @@ var fixedFields = map[string]fixed{
 	"Pod":                                   {below: "spec", but: []string{"containers", "initContainers", "ephemeralContainers", "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates", "nodeSelector", "affinity", "nodeName"}, text: "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"},
 	"RoleBinding.rbac.authorization.k8s.io": {paths: []string{"roleRef"}},
 	"ClusterRoleBinding.rbac.authorization.k8s.io": {paths: []string{"roleRef"}},
-	"Secret":                               {paths: []string{"type"}},
-	"StorageClass.storage.k8s.io":          {paths: []string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"}},
-	"PriorityClass.scheduling.k8s.io":      {paths: []string{"value", "preemptionPolicy"}},
+	"Secret":                               {paths: []string{"type"}, byDefault: map[string]any{"type": "Opaque"}},
+	"StorageClass.storage.k8s.io":          {paths: []string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"}, byDefault: map[string]any{"parameters": map[string]any{}, "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}},
+	"PriorityClass.scheduling.k8s.io":      {paths: []string{"value", "preemptionPolicy"}, byDefault: map[string]any{"value": int64(0), "preemptionPolicy": "PreemptLowerPriority"}},
 	"IngressClass.networking.k8s.io":       {paths: []string{"spec.controller"}},
 	"RuntimeClass.node.k8s.io":             {paths: []string{"handler"}},
 	"EndpointSlice.discovery.k8s.io":       {paths: []string{"addressType"}},
@@ -55,7 +57,8 @@ func (w Write) immutable() field.ErrorList {
 			continue // can be changed in some cases
 		}
 		keys := strings.Split(path, ".")
-		if after := at(w.After, keys...); w.changed(at(w.Before, keys...), after) {
+		before, after := orDefault(at(w.Before, keys...), rules.byDefault[path]), orDefault(at(w.After, keys...), rules.byDefault[path])
+		if after != nil && w.changed(before, after) {
 			errs = append(errs, field.Invalid(field.NewPath(keys[0], keys[1:]...), after, "field is immutable"))
 		}
 	}
@@ -63,6 +66,13 @@ func (w Write) immutable() field.ErrorList {
 		errs = append(errs, field.Forbidden(field.NewPath(rules.below), rules.text))
 	}
 	return append(errs, w.frozen()...)
+}
+
+func orDefault(v, byDefault any) any {
+	if v == nil {
+		return byDefault
+	}
+	return v
 }
 
 func without(content map[string]any, rules fixed) any {
@@ -94,15 +104,10 @@ func (w Write) frozen() field.ErrorList {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "clusterIPs").Index(0), text(after, "clusterIP"), "may not change once set"))
 		}
 	case "PersistentVolumeClaim":
-		if before["volumeName"] != nil && w.changed(before["volumeName"], after["volumeName"]) {
-			errs = append(errs, field.Forbidden(field.NewPath("spec"), fixedFields["PersistentVolumeClaim"].text))
-		}
-		old, now := at(before, "resources", "requests", "storage"), at(after, "resources", "requests", "storage")
-		switch {
-		case more(old, now):
-			errs = append(errs, field.Forbidden(field.NewPath("spec", "resources", "requests", "storage"), "field can not be less than status.capacity"))
-		case more(now, old) && text(w.Before, "status", "phase") != "Bound":
-			errs = append(errs, field.Forbidden(field.NewPath("spec"), fixedFields["PersistentVolumeClaim"].text))
+		errs = w.frozenClaim(before, after)
+	case "Job.batch":
+		if at(before, "completionMode") == "Indexed" && w.changed(before["completions"], after["completions"]) && fmt.Sprint(after["completions"]) != fmt.Sprint(after["parallelism"]) {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "completions"), after["completions"], "can only be modified in tandem with spec.parallelism"))
 		}
 	case "Pod":
 		if w.changed(containersOf(before), containersOf(after)) {
@@ -112,6 +117,17 @@ func (w Write) frozen() field.ErrorList {
 	return errs
 }
 
+func (w Write) frozenClaim(before, after map[string]any) field.ErrorList {
+	old, now := at(before, "resources", "requests", "storage"), at(after, "resources", "requests", "storage")
+	switch {
+	case more(old, now):
+		return field.ErrorList{field.Forbidden(field.NewPath("spec", "resources", "requests", "storage"), "field can not be less than status.capacity")}
+	case before["volumeName"] != nil && w.changed(before["volumeName"], after["volumeName"]), more(now, old) && text(w.Before, "status", "phase") != "Bound":
+		return field.ErrorList{field.Forbidden(field.NewPath("spec"), fixedFields["PersistentVolumeClaim"].text)}
+	}
+	return nil
+}
+
 // containersOf returns the containers of a Pod without the fields that can be changed.
 func containersOf(spec map[string]any) any {
 	var out []any
@@ -119,7 +135,6 @@ func containersOf(spec map[string]any) any {
 		for _, each := range list(spec, group) {
 			each = maps.Clone(each)
 			delete(each, "image")
-			delete(each, "resources")
 			out = append(out, each)
 		}
 	}
@@ -129,33 +144,35 @@ func containersOf(spec map[string]any) any {
 	return out
 }
 
+// defaulted are fields that the server sets if they are removed, possibly to what they were.
+var defaulted = map[string]bool{
+	"apiGroup": true, "apiVersion": true, "completionMode": true, "defaultMode": true, "dnsPolicy": true, "failureThreshold": true, "imagePullPolicy": true, "operator": true,
+	"periodSeconds": true, "podManagementPolicy": true, "protocol": true, "restartPolicy": true, "scheme": true, "schedulerName": true, "securityContext": true, "serviceAccount": true,
+	"serviceAccountName": true, "status": true, "successThreshold": true, "terminationGracePeriodSeconds": true, "terminationMessagePath": true, "terminationMessagePolicy": true, "timeoutSeconds": true,
+	"type": true, "volumeMode": true,
+}
+
 // changed reports whether a field was certainly changed. Without w.Whole, a server may have set fields of before that after does not have, and a field
 // that before does not have at all is unknown.
 func (w Write) changed(before, after any) bool {
 	if w.Whole || after == nil {
-		return !covers(before, after) || w.Whole && !covers(after, before)
+		return !covers(before, after, nil) || w.Whole && !covers(after, before, defaulted)
 	}
-	return before != nil && !covers(before, after)
+	return before != nil && !covers(before, after, nil)
 }
 
-// covers reports whether content has all fields of part, with the same values.
-func covers(content, part any) bool {
+// covers reports whether content has all fields of part but those with optional names, with the same values.
+func covers(content, part any, optional map[string]bool) bool {
 	switch part := part.(type) {
 	case map[string]any:
-		there, _ := content.(map[string]any)
-		for name, v := range part {
-			if !covers(there[name], v) {
-				return false
-			}
-		}
-		return there != nil || len(part) == 0
+		return coversMap(content, part, optional)
 	case []any:
 		there, _ := content.([]any)
 		if len(there) != len(part) {
 			return false
 		}
 		for i := range part {
-			if !covers(there[i], part[i]) {
+			if !covers(there[i], part[i], optional) {
 				return false
 			}
 		}
@@ -164,4 +181,17 @@ func covers(content, part any) bool {
 		return true
 	}
 	return reflect.DeepEqual(content, part) || content != nil && fmt.Sprint(content) != "" && object.SameQuantity(content, part)
+}
+
+func coversMap(content any, part map[string]any, optional map[string]bool) bool {
+	there, _ := content.(map[string]any)
+	for name, v := range part {
+		if there[name] == nil && optional[name] {
+			continue
+		}
+		if !covers(there[name], v, optional) {
+			return false
+		}
+	}
+	return there != nil || len(part) == 0
 }

@@ -4,14 +4,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // nameRules are the rules for names that are no DNS subdomains, by group and kind, or by group if the kind is empty.
 var nameRules = map[string]func(string) []string{
 	"Namespace":                   content.IsDNS1123Label,
-	"Service":                     validation.IsDNS1035Label,
+	"Service":                     content.IsDNS1123Label,
 	".rbac.authorization.k8s.io":  content.IsPathSegmentName,
 	"IPAddress.networking.k8s.io": content.IsPathSegmentName,
 	"CertificateSigningRequest.certificates.k8s.io": content.IsPathSegmentName,

@@ -21,40 +21,54 @@ var objects = map[string]objectRule{
 	"CronJobSpec": func(c *checker, o map[string]any, at *field.Path) {
 		jobPolicy(c, part(o, "jobTemplate", "spec"), child(at, "jobTemplate").Child("spec"))
 	},
-	"ConfigMap":                   configMap,
-	"DaemonSetSpec":               workload,
-	"DeploymentSpec":              deployment,
-	"DeploymentStrategy":          rollingOnly("rollingUpdate", "Recreate", "OnDelete"),
-	"EnvVar":                      envVar,
-	"EnvVarSource":                exactlyOne("", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"),
-	"EnvFromSource":               exactlyOne("", "configMapRef", "secretRef"),
-	"HPAScalingRules":             func(c *checker, o map[string]any, at *field.Path) { c.needs(o, "policies", at) },
-	"HorizontalPodAutoscalerSpec": autoscaler,
-	"HTTPIngressPath":             ingressPath,
-	"IngressBackend":              exactlyOne("resource or service backend is required", "service", "resource"),
-	"IngressServiceBackend":       func(c *checker, o map[string]any, at *field.Path) { backendPort(c, part(o, "port"), child(at, "port")) },
-	"IngressSpec":                 ingress,
-	"JobSpec":                     jobPolicy,
-	"LifecycleHandler":            exactlyOne("must specify a handler type", "exec", "httpGet", "tcpSocket", "sleep"),
-	"LimitRangeItem":              limits,
-	"MetricSpec":                  metric,
-	"NetworkPolicyPeer":           peer,
-	"NetworkPolicyPort":           policyPort,
-	"PersistentVolumeClaimSpec":   claim,
-	"PersistentVolumeSpec":        volume,
-	"PodDisruptionBudgetSpec":     budget,
-	"PodSpec":                     pod,
-	"PolicyRule":                  policyRule,
-	"Probe":                       probe,
-	"ReplicaSetSpec":              workload,
-	"ResourceQuotaSpec":           quota,
-	"RoleRef":                     roleRef,
-	"Secret":                      secret,
-	"ServiceSpec":                 service,
-	"StatefulSetSpec":             workload,
-	"Subject":                     subject,
-	"Toleration":                  toleration,
-	"Volume":                      podVolume,
+	"ConfigMap":          configMap,
+	"DaemonSetSpec":      workload,
+	"DeploymentSpec":     deployment,
+	"DeploymentStrategy": rollingOnly("rollingUpdate", "Recreate", "OnDelete"),
+	"ConfigMapEnvSource": needing("name"),
+	"SecretEnvSource":    needing("name"),
+	"ExecAction":         needing("command"),
+	"EnvVar":             envVar,
+	"EnvVarSource":       exactlyOne("", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"),
+	"EnvFromSource":      exactlyOne("", "configMapRef", "secretRef"),
+	"HPAScalingRules": func(c *checker, o map[string]any, at *field.Path) {
+		if o["policies"] != nil {
+			c.needs(o, "policies", at)
+		}
+	},
+	"HorizontalPodAutoscalerSpec":     autoscaler,
+	"HTTPIngressPath":                 ingressPath,
+	"IngressBackend":                  exactlyOne("resource or service backend is required", "service", "resource"),
+	"IngressServiceBackend":           func(c *checker, o map[string]any, at *field.Path) { backendPort(c, part(o, "port"), child(at, "port")) },
+	"IngressSpec":                     ingress,
+	"JobSpec":                         jobPolicy,
+	"LifecycleHandler":                exactlyOne("must specify a handler type", "exec", "httpGet", "tcpSocket", "sleep"),
+	"LimitRangeItem":                  limits,
+	"MetricSpec":                      metric,
+	"NetworkPolicyPeer":               peer,
+	"NetworkPolicyPort":               policyPort,
+	"PersistentVolumeClaimSpec":       claim,
+	"PersistentVolumeSpec":            volume,
+	"PodDisruptionBudgetSpec":         budget,
+	"PodSpec":                         pod,
+	"PolicyRule":                      policyRule,
+	"Probe":                           probe,
+	"ReplicaSetSpec":                  workload,
+	"ResourceQuotaSpec":               quota,
+	"RoleRef":                         roleRef,
+	"Secret":                          secret,
+	"ServiceSpec":                     service,
+	"StatefulSetSpec":                 workload,
+	"Subject":                         subject,
+	"Toleration":                      toleration,
+	"ReplicationControllerSpec":       replicationController,
+	"IngressClassSpec":                needing("controller"),
+	"IngressClassParametersReference": classParameters,
+	"EndpointSlice":                   endpointSlice,
+	"LimitRangeSpec": func(c *checker, o map[string]any, at *field.Path) {
+		c.unique(list(o, "limits"), "type", child(at, "limits"))
+	},
+	"Volume": podVolume,
 }
 
 // needs adds an error if a field is empty.
@@ -64,7 +78,12 @@ func (c *checker) needs(o map[string]any, name string, at *field.Path) {
 	}
 }
 
-// oneOfFields adds an error if none or several of the fields are set.
+// needing is the rule that a field is not empty, although the schema does not require it.
+func needing(name string) objectRule {
+	return func(c *checker, o map[string]any, at *field.Path) { c.needs(o, name, at) }
+}
+
+// exactlyOne adds an error if none or several of the fields are set.
 func exactlyOne(none string, names ...string) objectRule {
 	return func(c *checker, o map[string]any, at *field.Path) {
 		var set []string
@@ -383,7 +402,8 @@ func subject(c *checker, o map[string]any, at *field.Path) {
 
 func service(c *checker, o map[string]any, at *field.Path) {
 	kind, ports := text(o, "type"), list(o, "ports")
-	headless := text(o, "clusterIP") == "None"
+	ips, _ := o["clusterIPs"].([]any)
+	headless := text(o, "clusterIP") == "None" || len(ips) > 0 && ips[0] == "None"
 	switch {
 	case kind == "ExternalName":
 		if name := text(o, "externalName"); name == "" {
@@ -395,15 +415,24 @@ func service(c *checker, o map[string]any, at *field.Path) {
 	if headless && (kind == "NodePort" || kind == "LoadBalancer") {
 		c.invalid(child(at, "clusterIPs").Index(0), "None", "may not be set to 'None' for "+kind+" services")
 	}
+	c.servicePorts(ports, kind, child(at, "ports"))
+	c.serviceType(o, kind, at)
+}
+
+func (c *checker) servicePorts(ports []map[string]any, kind string, at *field.Path) {
 	for i, p := range ports {
 		if text(p, "name") == "" && len(ports) > 1 {
-			c.required(child(at, "ports").Index(i).Child("name"), "")
+			c.required(at.Index(i).Child("name"), "")
 		}
 		if n, _ := number(p["nodePort"]); n != 0 && (kind == "" || kind == "ClusterIP") {
-			c.errs = append(c.errs, field.Forbidden(child(at, "ports").Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
+			c.errs = append(c.errs, field.Forbidden(at.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
 		}
 	}
-	c.unique(ports, "name", child(at, "ports"))
+	c.unique(ports, "name", at)
+}
+
+// serviceType checks the fields that only some types of Services have.
+func (c *checker) serviceType(o map[string]any, kind string, at *field.Path) {
 	outside := kind == "NodePort" || kind == "LoadBalancer" || !isEmpty(o["externalIPs"])
 	if text(o, "externalTrafficPolicy") != "" && !outside {
 		c.invalid(child(at, "externalTrafficPolicy"), text(o, "externalTrafficPolicy"), "may only be set for externally-accessible services")
@@ -415,7 +444,7 @@ func service(c *checker, o map[string]any, at *field.Path) {
 			}
 		}
 	}
-	if o["sessionAffinityConfig"] != nil && text(o, "sessionAffinity") != "ClientIP" {
+	if o["sessionAffinityConfig"] != nil && text(o, "sessionAffinity") == "None" {
 		c.errs = append(c.errs, field.Forbidden(child(at, "sessionAffinityConfig"), "must not be set when session affinity is None"))
 	}
 }
@@ -430,5 +459,37 @@ func toleration(c *checker, o map[string]any, at *field.Path) {
 	}
 	if o["tolerationSeconds"] != nil && text(o, "effect") != "NoExecute" {
 		c.invalid(child(at, "effect"), text(o, "effect"), "effect must be 'NoExecute' when `tolerationSeconds` is set")
+	}
+}
+
+func replicationController(c *checker, o map[string]any, at *field.Path) {
+	of := texts(part(o, "template", "metadata", "labels"))
+	for key, value := range texts(o["selector"]) {
+		if of[key] != value {
+			c.invalid(child(at, "template").Child("metadata", "labels"), "", "`selector` does not match template `labels`")
+			return
+		}
+	}
+}
+
+func classParameters(c *checker, o map[string]any, at *field.Path) {
+	switch scope := text(o, "scope"); {
+	case scope == "Namespace":
+		c.needs(o, "namespace", at)
+	case o["namespace"] != nil && (scope == "" || scope == "Cluster"):
+		c.errs = append(c.errs, field.Forbidden(child(at, "namespace"), "`parameters.scope` is set to 'Cluster'"))
+	}
+}
+
+func endpointSlice(c *checker, o map[string]any, at *field.Path) {
+	c.unique(list(o, "ports"), "name", child(at, "ports"))
+	kind := text(o, "addressType")
+	for i, endpoint := range list(o, "endpoints") {
+		addresses, _ := endpoint["addresses"].([]any)
+		for j, address := range addresses {
+			if detail := ip(address); kind != "FQDN" && (detail != "" || address == "") {
+				c.invalid(child(at, "endpoints").Index(i).Child("addresses").Index(j), address, detail)
+			}
+		}
 	}
 }

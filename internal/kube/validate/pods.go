@@ -17,33 +17,35 @@ func pod(c *checker, o map[string]any, at *field.Path) {
 	for _, v := range list(o, "volumes") {
 		volumes[text(v, "name")] = true
 	}
-	if c.kind.Kind == "StatefulSet" { // the names of claims are also volumes; the type of a Pod does not know them
-		volumes = nil
+	for _, claim := range c.claims {
+		volumes[text(claim, "metadata", "name")] = true
 	}
 	all := slices.Concat(list(o, "initContainers"), list(o, "containers"))
 	c.unique(all, "name", child(at, "containers"))
 	for _, group := range []string{"initContainers", "containers"} {
 		for i, each := range list(o, group) {
-			in := child(at, group).Index(i)
-			if text(each, "image") == "" {
-				c.required(in.Child("image"), "")
-			}
-			c.mounts(each, volumes, in)
-			c.unique(list(each, "ports"), "name", in.Child("ports"))
-			if group == "initContainers" && text(each, "restartPolicy") != "Always" {
-				for _, name := range []string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
-					if each[name] != nil {
-						c.errs = append(c.errs, field.Forbidden(in.Child(name), "may not be set for init containers without restartPolicy=Always"))
-					}
-				}
+			c.container(each, volumes, child(at, group).Index(i))
+			if group == "initContainers" {
+				c.initContainer(each, child(at, group).Index(i))
 			}
 		}
 	}
-	if o["hostNetwork"] == true {
-		c.hostPorts(list(o, "containers"), child(at, "containers"))
+}
+
+func (c *checker) container(o map[string]any, volumes map[string]bool, at *field.Path) {
+	c.needs(o, "image", at)
+	c.mounts(o, volumes, at)
+	c.unique(list(o, "ports"), "name", at.Child("ports"))
+}
+
+func (c *checker) initContainer(o map[string]any, at *field.Path) {
+	if text(o, "restartPolicy") == "Always" {
+		return
 	}
-	if text(o, "dnsPolicy") == "None" && isEmpty(part(o, "dnsConfig")["nameservers"]) {
-		c.required(child(at, "dnsConfig").Child("nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None")
+	for _, name := range []string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
+		if o[name] != nil {
+			c.errs = append(c.errs, field.Forbidden(at.Child(name), "may not be set for init containers without restartPolicy=Always"))
+		}
 	}
 }
 
@@ -51,7 +53,7 @@ func (c *checker) mounts(container map[string]any, volumes map[string]bool, at *
 	paths := map[string]bool{}
 	for i, mount := range list(container, "volumeMounts") {
 		in := at.Child("volumeMounts").Index(i)
-		if name := text(mount, "name"); volumes != nil && name != "" && !volumes[name] {
+		if name := text(mount, "name"); name != "" && !volumes[name] {
 			c.errs = append(c.errs, field.NotFound(in.Child("name"), name))
 		}
 		path := text(mount, "mountPath")
@@ -61,16 +63,6 @@ func (c *checker) mounts(container map[string]any, volumes map[string]bool, at *
 		paths[path] = true
 		if detail := localPath(text(mount, "subPath")); detail != "" {
 			c.invalid(in.Child("subPath"), text(mount, "subPath"), detail)
-		}
-	}
-}
-
-func (c *checker) hostPorts(containers []map[string]any, at *field.Path) {
-	for i, each := range containers {
-		for j, p := range list(each, "ports") {
-			if host, set := p["hostPort"]; set && fmt.Sprint(host) != fmt.Sprint(p["containerPort"]) {
-				c.invalid(at.Index(i).Child("ports").Index(j).Child("hostPort"), host, "must match `containerPort` when `hostNetwork` is true")
-			}
 		}
 	}
 }
@@ -126,6 +118,13 @@ func limits(c *checker, o map[string]any, at *field.Path) {
 			}
 		}
 	}
+	for _, name := range []string{"min", "max", "default", "defaultRequest"} {
+		for _, key := range slices.Sorted(maps.Keys(part(o, name))) {
+			if kind := text(o, "type"); !containerResource(key) && (kind == "Pod" || kind == "Container") {
+				c.invalid(child(at, name).Key(key), key, "must be a standard resource for containers")
+			}
+		}
+	}
 	if text(o, "type") == "Pod" && (o["default"] != nil || o["defaultRequest"] != nil) {
 		c.errs = append(c.errs, field.Forbidden(child(at, "default"), "may not be specified when `type` is 'Pod'"))
 	}
@@ -134,8 +133,22 @@ func limits(c *checker, o map[string]any, at *field.Path) {
 func quota(c *checker, o map[string]any, at *field.Path) {
 	hard := part(o, "hard")
 	for _, key := range slices.Sorted(maps.Keys(hard)) {
+		if !quotaResource(key) {
+			c.invalid(child(at, "hard").Key(key), key, "must be a standard resource for quota")
+		}
 		if negative(hard[key]) {
 			c.invalid(child(at, "hard").Key(key), hard[key], "must be greater than or equal to 0")
 		}
 	}
+}
+
+// quotaResource reports whether a quota can have a resource.
+func quotaResource(name string) bool {
+	for _, prefix := range []string{"requests.", "limits."} {
+		if rest, of := strings.CutPrefix(name, prefix); of {
+			return rest == "storage" || containerResource(rest)
+		}
+	}
+	counted := []string{"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
+	return containerResource(name) || slices.Contains(counted, name)
 }

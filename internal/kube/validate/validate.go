@@ -43,7 +43,7 @@ func BuiltIn(w Write, t *openapi.Type) error {
 }
 
 func faultsOf(kind schema.GroupVersionKind, t *openapi.Type, content map[string]any) field.ErrorList {
-	c := &checker{kind: kind}
+	c := &checker{kind: kind, claims: list(content, "spec", "volumeClaimTemplates")}
 	c.object(t, content, nil)
 	return c.errs
 }

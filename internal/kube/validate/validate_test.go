@@ -101,7 +101,7 @@ func TestCreatesThatServersRefuse(t *testing.T) {
 		"valid Ingress":                  {route, "", "", ""},
 		"text for a number":              {deployment1, "replicas: 1", "replicas: three", ".spec.replicas: expected numeric"},
 		"fraction":                       {deployment1, "replicas: 1", "replicas: 1.5", "unable to convert"},
-		"number beyond 32 bits":          {deployment1, "replicas: 1", "replicas: 3000000000", "32 bits"},
+		"number beyond 32 bits":          {deployment1, "replicas: 1", "replicas: 3000000000", "must be greater than or equal to 0"},
 		"negative number":                {deployment1, "replicas: 1", "replicas: -1", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
 		"number for text":                {configMap1, "", "data: {a: 1}\n", ".data.a: expected string"},
 		"list for a map":                 {deployment1, "{app: a}}\n  template", "[a]}\n  template", ".spec.selector.matchLabels: expected map"},

@@ -2,14 +2,15 @@ package validate
 
 import (
 	"fmt"
-	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"github.com/templater-dev/templater/internal/kube/object"
 )
@@ -18,53 +19,59 @@ import (
 var optional = map[string]bool{
 	"CertificateSigningRequestSpec.usages": true, "EndpointSlice.endpoints": true, "HTTPHeader.value": true, "ResourceFieldSelector.divisor": true,
 	"SubjectAccessReviewStatus.allowed": true, "Toleration.key": true, "ContainerImage.names": true, "JSONPatch.expression": true,
+	"LimitRangeSpec.limits": true, "CSINodeSpec.drivers": true, "PodFailurePolicy.rules": true, "Sysctl.value": true,
 }
+
+// structs are fields whose parts the server checks even if they are missing.
+var structs = map[string]bool{"PodTemplateSpec.spec": true, "JobTemplateSpec.spec": true}
 
 // A rule returns why a value that has the right type is invalid, in the words of the API server, or "".
 type rule func(v any) string
 
 // values are the rules for fields, by the type that has the field. A list has the rule of its items.
 var values = map[string]map[string]rule{
-	"AWSElasticBlockStoreVolumeSource": {"partition": atLeast(0)},
-	"ConfigMap":                        {"data": keys(validation.IsConfigMapKey), "binaryData": keys(validation.IsConfigMapKey)},
-	"ConfigMapVolumeSource":            {"defaultMode": between(0, 0o777)},
-	"Container":                        container,
-	"ContainerPort":                    {"containerPort": port, "hostPort": port, "name": names(validation.IsValidPortName), "protocol": protocol},
-	"ContainerResourceMetricSource":    {"container": names(content.IsDNS1123Label)},
+	"ConfigMap":                     {"data": keys(validation.IsConfigMapKey), "binaryData": keys(validation.IsConfigMapKey)},
+	"ConfigMapVolumeSource":         {"defaultMode": between(0, 0o777)},
+	"Container":                     container,
+	"ContainerPort":                 {"containerPort": port, "hostPort": anyPort, "name": names(validation.IsValidPortName), "protocol": protocol},
+	"ContainerResourceMetricSource": {"container": names(content.IsDNS1123Label)},
 	"CronJobSpec": {"startingDeadlineSeconds": atLeast(0), "successfulJobsHistoryLimit": atLeast(0), "failedJobsHistoryLimit": atLeast(0),
 		"schedule": schedule},
-	"CrossVersionObjectReference": {"kind": names(content.IsPathSegmentName), "name": names(content.IsPathSegmentName)},
-	"DaemonSetSpec":               {"minReadySeconds": atLeast(0), "revisionHistoryLimit": atLeast(0)},
-	"DeploymentSpec":              {"replicas": atLeast(0), "minReadySeconds": atLeast(0), "revisionHistoryLimit": atLeast(0), "progressDeadlineSeconds": atLeast(0)},
-	"DownwardAPIVolumeSource":     {"defaultMode": between(0, 0o777)},
-	"EndpointPort":                {"port": port},
-	"EnvFromSource":               {"prefix": names(validation.IsRelaxedEnvVarName)},
-	"EnvVar":                      {"name": names(validation.IsRelaxedEnvVarName)},
-	"EphemeralContainer":          container,
-	"GRPCAction":                  {"port": port},
-	"HPAScalingPolicy":            {"type": oneOf("Pods", "Percent"), "value": atLeast(1), "periodSeconds": between(1, 1800)},
-	"HPAScalingRules":             {"stabilizationWindowSeconds": between(0, 3600), "selectPolicy": oneOf("Max", "Min", "Disabled")},
-	"HTTPGetAction":               {"port": portOrName, "scheme": oneOf("HTTP", "HTTPS")},
-	"HTTPHeader":                  {"name": names(validation.IsHTTPHeaderName)},
-	"HorizontalPodAutoscalerSpec": {"minReplicas": atLeast(0), "maxReplicas": atLeast(1)},
-	"IngressRule":                 {"host": host},
-	"IngressClassSpec":            {"controller": domainPath},
-	"IngressServiceBackend":       {"name": names(validation.IsDNS1035Label)},
-	"IngressSpec":                 {"ingressClassName": names(content.IsDNS1123Subdomain)},
-	"IngressTLS":                  {"hosts": host, "secretName": names(content.IsDNS1123Subdomain)},
-	"JobSpec":                     {"parallelism": atLeast(0), "completions": atLeast(0), "activeDeadlineSeconds": atLeast(0), "backoffLimit": atLeast(0), "ttlSecondsAfterFinished": atLeast(0), "backoffLimitPerIndex": atLeast(0), "maxFailedIndexes": atLeast(0)},
-	"KeyToPath":                   {"path": localPath, "mode": between(0, 0o777)},
-	"LeaseSpec":                   {"leaseDurationSeconds": atLeast(1), "leaseTransitions": atLeast(0)},
-	"LimitRangeItem":              {"type": qualified},
-	"MetricSpec":                  {"type": oneOf("ContainerResource", "External", "Object", "Pods", "Resource")},
-	"MetricTarget":                {"type": oneOf("Utilization", "Value", "AverageValue"), "averageUtilization": atLeast(1)},
-	"NetworkPolicyPort":           {"port": portOrName, "protocol": protocol, "endPort": port},
-	"NetworkPolicySpec":           {"policyTypes": oneOf("Ingress", "Egress")},
-	"NodeSelectorRequirement":     {"key": qualified},
-	"PersistentVolumeClaimSpec":   {"storageClassName": names(content.IsDNS1123Subdomain)},
-	"PersistentVolumeSpec":        {"storageClassName": names(content.IsDNS1123Subdomain)},
-	"PodDisruptionBudgetSpec":     {"minAvailable": countOrPercent, "maxUnavailable": countOrPercent},
-	"PodSpec": {"activeDeadlineSeconds": between(1, 1<<31-1), "terminationGracePeriodSeconds": atLeast(0), "nodeSelector": keys(content.IsLabelKey), "hostname": names(content.IsDNS1123Label),
+	"CrossVersionObjectReference":     {"kind": names(content.IsPathSegmentName), "name": names(content.IsPathSegmentName)},
+	"DaemonSetSpec":                   {"minReadySeconds": atLeast(0), "revisionHistoryLimit": atLeast(0)},
+	"DeploymentSpec":                  {"replicas": atLeast(0), "minReadySeconds": atLeast(0), "revisionHistoryLimit": atLeast(0), "progressDeadlineSeconds": atLeast(0)},
+	"DownwardAPIVolumeSource":         {"defaultMode": between(0, 0o777)},
+	"EnvFromSource":                   {"prefix": names(validation.IsRelaxedEnvVarName)},
+	"ConfigMapEnvSource":              {"name": names(content.IsDNS1123Subdomain)},
+	"SecretEnvSource":                 {"name": names(content.IsDNS1123Subdomain)},
+	"IngressClassParametersReference": {"kind": names(content.IsPathSegmentName), "name": names(content.IsPathSegmentName), "namespace": names(content.IsDNS1123Label), "scope": oneOf("Cluster", "Namespace")},
+	"EndpointPort":                    {"name": names(content.IsDNS1123Label), "protocol": protocol},
+	"EnvVar":                          {"name": names(validation.IsRelaxedEnvVarName)},
+	"EphemeralContainer":              container,
+	"GRPCAction":                      {"port": port},
+	"HPAScalingPolicy":                {"type": oneOf("Pods", "Percent"), "value": atLeast(1), "periodSeconds": between(1, 1800)},
+	"HPAScalingRules":                 {"stabilizationWindowSeconds": between(0, 3600), "selectPolicy": oneOf("Max", "Min", "Disabled")},
+	"HTTPGetAction":                   {"port": portOrName, "scheme": oneOf("HTTP", "HTTPS")},
+	"HTTPHeader":                      {"name": names(validation.IsHTTPHeaderName)},
+	"HorizontalPodAutoscalerSpec":     {"minReplicas": atLeast(0), "maxReplicas": atLeast(1)},
+	"IngressRule":                     {"host": host},
+	"IngressClassSpec":                {"controller": domainPath},
+	"IngressServiceBackend":           {"name": names(content.IsDNS1123Label)},
+	"IngressSpec":                     {"ingressClassName": names(content.IsDNS1123Subdomain)},
+	"IngressTLS":                      {"hosts": domainOrWildcard, "secretName": names(content.IsDNS1123Subdomain)},
+	"JobSpec":                         {"parallelism": atLeast(0), "completions": atLeast(0), "activeDeadlineSeconds": atLeast(0), "backoffLimit": atLeast(0), "ttlSecondsAfterFinished": atLeast(0), "backoffLimitPerIndex": atLeast(0), "maxFailedIndexes": atLeast(0)},
+	"KeyToPath":                       {"path": localPath, "mode": between(0, 0o777)},
+	"LeaseSpec":                       {"leaseDurationSeconds": atLeast(1), "leaseTransitions": atLeast(0)},
+	"LimitRangeItem":                  {"type": standardOr("Pod", "Container", "PersistentVolumeClaim")},
+	"MetricSpec":                      {"type": oneOf("ContainerResource", "External", "Object", "Pods", "Resource")},
+	"MetricTarget":                    {"type": oneOf("Utilization", "Value", "AverageValue"), "averageUtilization": atLeast(1)},
+	"NetworkPolicyPort":               {"port": portOrName, "protocol": protocol, "endPort": port},
+	"NetworkPolicySpec":               {"policyTypes": oneOf("Ingress", "Egress")},
+	"NodeSelectorRequirement":         {"key": qualified},
+	"PersistentVolumeClaimSpec":       {"storageClassName": names(content.IsDNS1123Subdomain)},
+	"PersistentVolumeSpec":            {"storageClassName": names(content.IsDNS1123Subdomain)},
+	"PodDisruptionBudgetSpec":         {"minAvailable": countOrPercent, "maxUnavailable": countOrPercent},
+	"PodSpec": {"activeDeadlineSeconds": between(1, 1<<31-1), "nodeSelector": labelMap, "hostname": names(content.IsDNS1123Label),
 		"subdomain": names(content.IsDNS1123Label), "serviceAccountName": names(content.IsDNS1123Subdomain), "nodeName": names(content.IsDNS1123Subdomain), "priorityClassName": names(content.IsDNS1123Subdomain)},
 	"PreferredSchedulingTerm": {"weight": between(1, 100)},
 	"Probe":                   {"initialDelaySeconds": atLeast(0), "timeoutSeconds": atLeast(0), "periodSeconds": atLeast(0), "successThreshold": atLeast(0), "failureThreshold": atLeast(0), "terminationGracePeriodSeconds": atLeast(1)},
@@ -76,38 +83,33 @@ var values = map[string]map[string]rule{
 	"RollingUpdateDeployment":  {"maxUnavailable": countOrPercent, "maxSurge": anyCountOrPercent},
 	"RollingUpdateStatefulSet": {"partition": atLeast(0), "maxUnavailable": countOrPercent},
 	"RoleRef":                  {"apiGroup": oneOf("rbac.authorization.k8s.io"), "name": names(content.IsPathSegmentName)},
-	"RuntimeClass":             {"handler": names(content.IsDNS1123Label)},
 	"Secret":                   {"data": keys(validation.IsConfigMapKey), "stringData": keys(validation.IsConfigMapKey)},
 	"SecretVolumeSource":       {"defaultMode": between(0, 0o777)},
-	"ServiceBackendPort":       {"number": port, "name": names(validation.IsValidPortName)},
-	"ServicePort":              {"port": port, "nodePort": port, "targetPort": portOrName, "protocol": protocol, "name": names(content.IsDNS1123Label)},
+	"ServiceBackendPort":       {"number": anyPort, "name": names(validation.IsValidPortName)},
+	"ServicePort":              {"port": port, "nodePort": anyPort, "targetPort": anyPortOrName, "protocol": protocol, "name": names(content.IsDNS1123Label)},
 	"ServiceSpec": {"type": oneOf("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"), "sessionAffinity": oneOf("ClientIP", "None"), "clusterIP": ipOrNone, "externalIPs": ip, "loadBalancerSourceRanges": cidr,
-		"selector": labelMap, "healthCheckNodePort": port},
+		"selector": labelMap, "healthCheckNodePort": anyPort},
 	"ClientIPConfig":           {"timeoutSeconds": between(1, 86400)},
-	"ServiceReference":         {"port": port},
 	"StatefulSetOrdinals":      {"start": atLeast(0)},
 	"StatefulSetSpec":          {"replicas": atLeast(0), "minReadySeconds": atLeast(0), "podManagementPolicy": oneOf("OrderedReady", "Parallel"), "serviceName": names(content.IsDNS1123Label)},
-	"StorageClass":             {"provisioner": qualified},
+	"StorageClass":             {"provisioner": names(func(text string) []string { return content.IsLabelKey(strings.ToLower(text)) })},
 	"TCPSocketAction":          {"port": portOrName},
-	"Toleration":               {"key": qualified},
-	"TopologySpreadConstraint": {"maxSkew": atLeast(1), "topologyKey": qualified, "minDomains": atLeast(1)},
+	"Toleration":               {"key": qualified, "value": names(content.IsLabelValue)},
+	"TopologySpreadConstraint": {"maxSkew": atLeast(1), "minDomains": atLeast(1)},
 	"Volume":                   {"name": names(content.IsDNS1123Label)},
 	"IPBlock":                  {"cidr": cidr, "except": cidr},
 	"WeightedPodAffinityTerm":  {"weight": between(1, 100)},
 	"PodAffinityTerm":          {"topologyKey": qualified},
-	"ValidatingWebhook":        webhook,
-	"MutatingWebhook":          webhook,
-	"CSIDriverSpec":            {"fsGroupPolicy": oneOf("ReadWriteOnceWithFSType", "File", "None"), "volumeLifecycleModes": oneOf("Persistent", "Ephemeral")},
 	"PodSecurityContext":       ids,
 	"SecurityContext":          ids,
 }
 
 var (
 	container = map[string]rule{"name": names(content.IsDNS1123Label), "image": trimmed}
-	webhook   = map[string]rule{"timeoutSeconds": between(1, 30), "name": domain, "sideEffects": oneOf("None", "NoneOnDryRun"), "admissionReviewVersions": names(validation.IsDNS1035Label)}
 	ids       = map[string]rule{"runAsUser": atLeast(0), "runAsGroup": atLeast(0), "fsGroup": atLeast(0), "supplementalGroups": atLeast(0)}
 
 	port      = between(1, 65535)
+	anyPort   = between(0, 65535) // 0 is unset
 	protocol  = oneOf("SCTP", "TCP", "UDP")
 	qualified = names(content.IsLabelKey)
 	percent   = regexp.MustCompile(`^[0-9]+%$`)
@@ -155,12 +157,20 @@ func names(check func(string) []string) rule {
 
 func oneOf(words ...string) rule {
 	return each(func(text string) string {
-		for _, word := range words {
-			if text == word {
-				return ""
-			}
+		if slices.Contains(words, text) {
+			return ""
 		}
 		return "must be one of " + strings.Join(words, ", ")
+	})
+}
+
+// standardOr allows words, and names with a domain.
+func standardOr(words ...string) rule {
+	return each(func(text string) string {
+		if slices.Contains(words, text) || strings.Contains(text, "/") && qualified(text) == "" {
+			return ""
+		}
+		return "must be a standard name or fully qualified"
 	})
 }
 
@@ -193,6 +203,13 @@ func portOrName(v any) string {
 	return port(v)
 }
 
+func anyPortOrName(v any) string {
+	if n, isNumber := number(v); isNumber && n == 0 {
+		return ""
+	}
+	return portOrName(v)
+}
+
 func anyCountOrPercent(v any) string {
 	if text, isText := v.(string); isText {
 		if !percent.MatchString(text) {
@@ -214,16 +231,19 @@ func countOrPercent(v any) string {
 
 var (
 	host = each(func(text string) string {
-		if _, err := netip.ParseAddr(text); err == nil {
+		if netutils.ParseIPSloppy(text) != nil {
 			return "must be a DNS name, not an IP address"
 		}
+		return domainOrWildcard(text)
+	})
+	domainOrWildcard = names(func(text string) []string {
 		if strings.Contains(text, "*") {
-			return strings.Join(validation.IsWildcardDNS1123Subdomain(text), "; ")
+			return validation.IsWildcardDNS1123Subdomain(text)
 		}
-		return strings.Join(content.IsDNS1123Subdomain(text), "; ")
+		return content.IsDNS1123Subdomain(text)
 	})
 	ip = each(func(text string) string {
-		if _, err := netip.ParseAddr(text); err != nil {
+		if netutils.ParseIPSloppy(text) == nil {
 			return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 		}
 		return ""
@@ -235,7 +255,7 @@ var (
 		return ip(text)
 	})
 	cidr = each(func(text string) string {
-		if _, err := netip.ParsePrefix(strings.TrimSpace(text)); err != nil {
+		if _, _, err := netutils.ParseCIDRSloppy(strings.TrimSpace(text)); err != nil {
 			return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 		}
 		return ""
@@ -257,7 +277,6 @@ var (
 		}
 		return ""
 	})
-	domain     = names(func(text string) []string { return errorsOf(validation.IsFullyQualifiedName(nil, text)) })
 	domainPath = names(func(text string) []string { return errorsOf(validation.IsDomainPrefixedPath(nil, text)) })
 	cronField  = regexp.MustCompile(`^[0-9A-Za-z*/,?-]+$`)
 	schedule   = each(func(text string) string {
