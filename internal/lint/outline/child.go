@@ -35,10 +35,12 @@ func (c *checker) texts() {
 		s := c.Skeletons.Of(u)
 		for _, d := range s.Documents {
 			c.document(u, s, d)
+			c.in(s, d).keysTwice(d.Root)
 			c.child(s, d)
 		}
 		c.bare(s)
 	}
+	c.unseparated()
 	c.again()
 	c.selects()
 	u := c.Units.Status

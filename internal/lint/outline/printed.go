@@ -1,6 +1,9 @@
 package outline
 
 import (
+	"slices"
+	"text/template/parse"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
@@ -20,6 +23,9 @@ func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 			found++
 		}
 	}
+	if found == 1 && kinds == 0 && at.printsText(here.Offset, here.End()) {
+		kinds = openapi.String
+	}
 	if found != 1 || kinds == 0 || kinds == openapi.Null {
 		return
 	}
@@ -27,6 +33,20 @@ func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 		here.Offset, here.Length = first, here.Length-(first-here.Offset)
 		at.c.Warn(finding.FieldType, here, "%s of %s is %s, but the printed value is %s%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), got.Words(), asText(t.Kinds, got))
 	}
+}
+
+// printsText reports whether the only action between two offsets prints a string, whatever its arguments.
+func (at *docCheck) printsText(from, to int) bool {
+	all := at.s.PrintsIn(from, to)
+	if len(all) != 1 {
+		return false
+	}
+	action, ok := all[0].(*parse.ActionNode)
+	if !ok {
+		return false
+	}
+	name, _ := action.Pipe.Cmds[len(action.Pipe.Cmds)-1].Args[0].(*parse.IdentifierNode)
+	return name != nil && slices.Contains([]string{"quote", "squote", "toString", "printf"}, name.Ident)
 }
 
 // joined reports a value that combines an action with literal text, and so is a string, if no string is expected.

@@ -53,6 +53,22 @@ func (call *invocation) words(i int) string {
 	return ", " + syntax.Excerpt(call.nodes[i]) + ","
 }
 
+// literalFirst are functions whose first argument is usually a literal, with the words for it.
+var literalFirst = map[string]string{
+	"hasPrefix": "the prefix", "hasSuffix": "the suffix", "trimPrefix": "the prefix", "trimSuffix": "the suffix", "contains": "the part", "splitList": "the separator", "required": "the message",
+}
+
+// swapped reports a literal last argument after one that is not literal.
+func (e *evaluator) swapped(call *invocation) {
+	first, known := literalFirst[call.name.Ident]
+	if call.name.Ident == "replace" && len(call.nodes) == 3 && !written(call.nodes[0]) && written(call.nodes[1]) && written(call.nodes[2]) {
+		e.warnf(finding.Order, e.at(call.name), "replace takes the string last; write replace %s %s %s", call.nodes[1], call.nodes[2], syntax.Excerpt(call.nodes[0]))
+	}
+	if known && len(call.nodes) == 2 && !written(call.nodes[0]) && call.args[0].Literal == nil && written(call.nodes[1]) {
+		e.warnf(finding.Order, e.at(call.name), "%s takes %s first; write %s %s %s", call.name.Ident, first, call.name.Ident, call.nodes[1], syntax.Excerpt(call.nodes[0]))
+	}
+}
+
 func remedy(v *types.Value, p types.Param) string {
 	switch {
 	case p.Kinds == types.Scalar && v.Kinds&(openapi.List|openapi.Map) != 0:

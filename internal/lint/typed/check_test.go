@@ -236,7 +236,25 @@ func TestLintFindings(t *testing.T) {
 		"values as a whole":                  {given{values: `{"spare":1}`, status: `phase: {{ toJson .values }}`}, nil},
 		"structure that depends on data":     {given{child: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n{{ if .spec.paused -}}\n    nonsense: a\n{{ end }}"}, nil},
 		"a whole object by a helper":         {given{helpers: `{{ define "x" }}a: b{{ end }}`, child: `{{ include "x" . }}`, status: `phase: {{ (first .children.pod).a | default 1 }}`}, nil},
-		"several kinds":                      {given{child: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}", status: `phase: {{ (first .children.pod).metadata.nam | default 1 }}{{ (first .children.pod).data | default 1 }}{{ (.children.pod | where "kind" "ConfigMap" | first).dat | default 1 }}`}, []string{"warning TL030 status:1:42+3 the object has no field .metadata.nam, so it is always missing; did you mean name? -> name", "warning TL030 status:1:158+3 ConfigMap has no field .dat, so it is always missing; did you mean data? -> data"}},
+		"a key twice": {given{child: "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {a: b, {{ .spec.image }}: c, a: d}\n  name: b\n"}, []string{
+			"error TL054 children[pod]:5:40+1 duplicate key a: remove one of the two",
+			"error TL054 children[pod]:6:3+4 duplicate key name: remove one of the two",
+		}},
+		"a key once in each branch": {given{child: "apiVersion: v1\nkind: Pod\nmetadata:\n  {{- if .spec.paused }}\n  name: a\n  {{- else }}\n  name: b\n  {{- end }}\n"}, nil},
+		"a loop without ---":        {given{child: "{{- if .spec.hosts }}\n{{- range .spec.hosts }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ . }}\"}\n{{- end }}\n{{- end }}"}, []string{"warning TL054 children[pod]:2:11+5 each iteration renders an object, but no line separates them: begin the loop with a line ---"}},
+		"a loop with ---":           {given{helpers: `{{ define "sep" }}---{{ end }}`, child: "{{- range .spec.hosts }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ . }}\"}\n{{- end }}{{ range .spec.hosts }}\n{{ template \"sep\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"b{{ . }}\"}\n{{- end }}"}, nil},
+		"text in number fields": {given{child: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  parallelism: {{ .spec.replicas | quote }}\n  ttlSecondsAfterFinished: {{ printf \"%d\" .spec.replicas }}\n"}, []string{
+			"warning TL042 children[pod]:5:19+25 .spec.parallelism of Job is a number, but the printed value is a string",
+			"warning TL046 children[pod]:6:3+23 the cluster deletes the Job after this time, and templater recreates it, so it runs again: remove ttlSecondsAfterFinished; the Job is deleted with its parent, or when the template no longer renders it",
+			"warning TL042 children[pod]:6:31+29 .spec.ttlSecondsAfterFinished of Job is a number, but the printed value is a string",
+		}},
+		"swapped arguments": {given{status: `phase: {{ hasPrefix .spec.image "a" }}{{ trimSuffix .spec.image "b" }}{{ required .spec.image "no image" }}{{ replace .spec.image "." "-" }}{{ range $p := list "a" }}{{ hasPrefix $p $.spec.image }}{{ hasPrefix "a" $.spec.image }}{{ $.spec.image | trimSuffix $p }}{{ end }}`}, []string{
+			`warning TL038 status:1:11+9 hasPrefix takes the prefix first; write hasPrefix "a" .spec.image`,
+			`warning TL038 status:1:42+10 trimSuffix takes the suffix first; write trimSuffix "b" .spec.image`,
+			`warning TL038 status:1:74+8 required takes the message first; write required "no image" .spec.image`,
+			`warning TL038 status:1:111+7 replace takes the string last; write replace "." "-" .spec.image`,
+		}},
+		"several kinds": {given{child: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}", status: `phase: {{ (first .children.pod).metadata.nam | default 1 }}{{ (first .children.pod).data | default 1 }}{{ (.children.pod | where "kind" "ConfigMap" | first).dat | default 1 }}`}, []string{"warning TL030 status:1:42+3 the object has no field .metadata.nam, so it is always missing; did you mean name? -> name", "warning TL030 status:1:158+3 ConfigMap has no field .dat, so it is always missing; did you mean data? -> data"}},
 	} {
 		var got []string
 		for _, f := range checked(t, row.given, set) {

@@ -166,6 +166,7 @@ func (e *evaluator) function(name *parse.IdentifierNode, nodes []parse.Node, dot
 	if !e.arguments(call, s) {
 		return s.Yield()
 	}
+	e.swapped(call)
 	if special := results[s.Same]; special != nil {
 		return special(e, call)
 	}

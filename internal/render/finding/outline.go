@@ -33,7 +33,7 @@ var ofOutlines = []Rule{
 	{
 		FieldType, Warning, "Invalid value in a child",
 		"The API server rejects objects with a value that the schema of the kind does not allow.",
-		"Follow the message. A quoted number is a string: remove the quotes, or add them. A combination of actions and text, such as `{{ .spec.replicas }}0`, is a string: compute numbers with `add` and `mul`.",
+		"Follow the message. A quoted number is a string: remove the quotes, or add them. `quote`, `toString` and `printf` print strings, too. A combination of actions and text, such as `{{ .spec.replicas }}0`, is a string: compute numbers with `add` and `mul`.",
 	},
 	{
 		UnknownKind, Warning, "Unknown kind",
@@ -72,7 +72,7 @@ var ofOutlines = []Rule{
 	},
 	{
 		NoYAML, Error, "Invalid YAML",
-		"The output of a template is parsed as YAML. This text is not valid YAML, regardless of the values that actions print. Lint checks a template up to its first branch, loop or action that prints several lines; rendering reports the rest. `toJson` between double quotes is a warning.",
+		"The output of a template is parsed as YAML. This text is not valid YAML, regardless of the values that actions print. Lint checks a template up to its first branch, loop or action that prints several lines; rendering reports the rest. It also finds duplicate keys, and loops that do not separate their objects by `---`. `toJson` between double quotes is a warning.",
 		"Check the indentation, colons and quotes near the reported position. The message of the YAML parser is in parentheses.",
 	},
 	{

@@ -60,7 +60,7 @@ var ofTypes = []Rule{
 	},
 	{
 		Order, Warning, "Swapped arguments",
-		"`default` takes the fallback first, and `join` takes the separator first. With swapped arguments, the result does not depend on the data. With one argument, `default` has no fallback.",
+		"`default` takes the fallback first, and `join` takes the separator first. Functions such as `hasPrefix`, `trimSuffix`, `splitList` and `required` take the string that they work on last. With swapped arguments, the result is wrong. With one argument, `default` has no fallback.",
 		"Swap the arguments, or add the missing one. A piped value is the last argument: `.spec.port | default 80`.",
 	},
 	{
