@@ -53,7 +53,6 @@ With --warnings=error, a warning counts as an error.`,
   templater lint app.yaml --schemas crds/ -o json
   kubectl kustomize config/ | templater lint -
   templater lint app.yaml --cluster --context test
-  templater lint config/ --watch
   templater lint config/ --warnings error -o sarif > findings.sarif`,
 	}
 	readPaths(cmd, f.run)
