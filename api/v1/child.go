@@ -5,6 +5,7 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 // Child is a child template: it renders objects, and defines how they are
 // managed.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.adoption) || self.adoption != 'IfConsented' || !has(self.updateStrategy) || !has(self.updateStrategy.type) || self.updateStrategy.type != 'Recreate'",message="adoption: IfConsented cannot be combined with type Recreate, which could delete adopted objects"
 // +kubebuilder:validation:XValidation:rule="!has(self.createOnlyFields) || !has(self.updateStrategy) || !has(self.updateStrategy.type) || self.updateStrategy.type != 'CreateOnly'",message="createOnlyFields has no effect with type CreateOnly, which never updates objects: remove it"
 type Child struct {
 	// Name of the child template. Templates read its live objects as
@@ -73,6 +74,16 @@ type Child struct {
 	// +kubebuilder:default={}
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty,omitzero"`
 
+	// What happens if an object of a child's name exists that templater did not
+	// create. Never: the parent reports a conflict, and the object is not changed.
+	// IfConsented: templater adopts the object if it has no controller and its
+	// annotation templater.dev/adopt names this TemplateController and parent; the
+	// conflict shows the value. An adopted object is like one that templater
+	// created: it is updated, and deleted by the same rules. The annotation is
+	// removed. Not with type Recreate. Optional; the default is Never.
+	// +optional
+	Adoption Adoption `json:"adoption,omitempty"`
+
 	// What happens to an object when the template no longer renders it, or when
 	// its parent stops matching. Delete: it is deleted. Orphan: it is kept, even
 	// if the TemplateController is deleted. It keeps its owner reference, if it
@@ -101,6 +112,17 @@ type Child struct {
 	// +kubebuilder:default=Namespaced
 	Scope ChildScope `json:"scope,omitempty"`
 }
+
+// Adoption defines whether existing objects of others become children.
+//
+// +kubebuilder:validation:Enum=Never;IfConsented
+type Adoption string
+
+// The values of Child.Adoption, which describes them.
+const (
+	AdoptionNever       Adoption = "Never"
+	AdoptionIfConsented Adoption = "IfConsented"
+)
 
 // ChildScope defines where the objects of a child template can be.
 //

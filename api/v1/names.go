@@ -61,7 +61,8 @@ const (
 	// AnnotationSeal proves that templater created the object, and records its content hash and policies: see package seal.
 	AnnotationSeal = "templater.dev/seal"
 	// AnnotationAdopt on a CustomResourceDefinition lets a TemplateController with spec.crd manage it that did not create it. The value is
-	// the name of the TemplateController.
+	// the name of the TemplateController. On an object of a child's name, it lets a child template with adoption: IfConsented adopt the
+	// object. The value is then KIND/NAME/UID: kind and name of the TemplateController, and the UID of the parent.
 	AnnotationAdopt = "templater.dev/adopt"
 	// FinalizerChildren blocks the deletion of a TemplateController until its children are deleted and its finalizer is removed from all
 	// parents.

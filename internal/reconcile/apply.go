@@ -213,7 +213,7 @@ func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Obj
 		return nil, err
 	}
 	after, err := a.send(ctx, w, there)
-	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
+	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), w.Version(there)) {
 		return nil, errOvertaken
 	}
 	if err == nil && w.NeedsMark(after) {

@@ -25,8 +25,8 @@ func (w *Wanted) Body(field, value string, live *object.Object) []byte {
 	metadata := maps.Clone(below(content, "metadata"))
 	content["metadata"] = metadata
 	metadata[field] = value
-	if kept {
-		metadata["resourceVersion"] = live.ResourceVersion()
+	if version := w.Version(live); version != "" {
+		metadata["resourceVersion"] = version
 	}
 	labels := maps.Clone(below(metadata, "labels"))
 	metadata["labels"] = labels
@@ -48,6 +48,14 @@ func (w *Wanted) Body(field, value string, live *object.Object) []byte {
 		metadata["ownerReferences"] = []any{w.Marks.reference()}
 	}
 	return object.Append(make([]byte, 0, 2048), content)
+}
+
+// Version returns the resource version that an apply requires the live object to have, or "" if it may have any. live may be nil.
+func (w *Wanted) Version(live *object.Object) string {
+	if live == nil || !w.NeedsRelease(live) && !w.Marks.adopts(live) {
+		return ""
+	}
+	return live.ResourceVersion()
 }
 
 // below returns the map under key, a new one if there is none.

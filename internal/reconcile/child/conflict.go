@@ -19,14 +19,46 @@ func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object
 	case earlier:
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier parent of the same name; it will be recreated once garbage collection has deleted it", Waiting: true, Retry: problem.RetrySoon}
 	}
+	if child.adoptable(there) {
+		if there.Annotation(v1.AnnotationAdopt) == r.consent(parent) {
+			return nil
+		}
+		conflict := problem.Newf(v1.ReasonChildConflict, "%s already exists and has no owner; to give it to this object, which then deletes it by the rules for children: %s; otherwise "+remedy, child.ID(), r.consentCommand(child, parent))
+		conflict.Retry = problem.RetrySlower
+		return conflict
+	}
 	conflict := problem.Newf(v1.ReasonChildConflict, "%s already exists and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
 	conflict.Retry = problem.RetrySlower
 	return conflict
 }
 
+// remedy ends messages about conflicts.
+const remedy = "delete it, or choose another name in the template"
+
+// adoptable reports whether an existing object may be adopted with the consent of its owner: it belongs neither to a controller nor to another
+// TemplateController.
+func (w *Wanted) adoptable(there *object.Object) bool {
+	_, owned := there.Controller()
+	return w.Entry.Adoption == v1.AdoptionIfConsented && !owned && there.ControllerKey() == ""
+}
+
+// consent returns the value of the annotation that lets the parent adopt an object.
+func (r *Ownership) consent(parent *object.Object) string {
+	_, name := v1.SplitKey(r.Controller)
+	return v1.KindOf(r.Controller) + "/" + name + "/" + string(parent.UID())
+}
+
+// consentCommand returns the command that lets the parent adopt an object.
+func (r *Ownership) consentCommand(w *Wanted, parent *object.Object) string {
+	namespace := ""
+	if w.Name.Namespace != "" {
+		namespace = " -n " + problem.PublicName(w.Name.Namespace)
+	}
+	return "kubectl annotate " + w.Kind.Resource.GroupResource().String() + " " + problem.PublicNameIn(w.Kind.Resource.Group, w.Name.Name) + namespace + " " + v1.AnnotationAdopt + "=" + r.consent(parent)
+}
+
 // conflict returns a message that says who owns the conflicting object, and how to resolve the conflict.
 func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent *object.Object) string {
-	const remedy = "delete it, or choose another name in the template"
 	if !r.alike(there, parent) {
 		return r.whose(there) + ": templater does not adopt it; " + remedy
 	}

@@ -218,7 +218,13 @@ func (m Marks) Differ(o *object.Object) bool {
 		}
 	}
 	all := m.annotations()
-	return anyDiffers(all[:], o) || m.ownerDiffers(o) || m.Unsealed(o)
+	return anyDiffers(all[:], o) || m.ownerDiffers(o) || m.Unsealed(o) || m.adopts(o)
+}
+
+// adopts reports whether an object still has the annotation that lets templater adopt it. Until it is removed, writes have the resource version of
+// the object: its owner may withdraw the consent, or give the object a controller.
+func (m Marks) adopts(o *object.Object) bool {
+	return m.entry.Adoption == v1.AdoptionIfConsented && o.Annotation(v1.AnnotationAdopt) != ""
 }
 
 // policiesDiffer reports whether the annotations of an object differ from the policies to seal.
@@ -273,6 +279,10 @@ func (m Marks) change(o *object.Object, hash string) request.Metadata {
 	}
 	if note, _ := m.says(o); note.Hash != hash || m.policiesDiffer(o) || m.Unsealed(o) || m.KeyOutdated(o) {
 		change.Annotations[v1.AnnotationSeal] = m.seal(o.Key(), hash, o)
+	}
+	if m.adopts(o) {
+		change.Annotations[v1.AnnotationAdopt] = nil
+		change.Version = o.ResourceVersion()
 	}
 	if m.ownerDiffers(o) {
 		change.Owners = m.references(o)

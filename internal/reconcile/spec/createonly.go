@@ -9,10 +9,13 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// checkCreateOnly returns errors in createOnlyFields, or nil.
+// checkCreateOnly returns errors in createOnlyFields and adoption, or nil.
 func (l list) checkCreateOnly(children []v1.Child) *Rejection {
 	var all faults
 	for _, entry := range children {
+		if entry.Adoption == v1.AdoptionIfConsented && entry.UpdateStrategy.Type == v1.UpdateRecreate {
+			all.add(wrong(finding.UpdateStrategy, l.entry(entry.Name)+".adoption", "IfConsented cannot be combined with type Recreate, which could delete adopted objects: use another type"))
+		}
 		where := l.entry(entry.Name) + ".createOnlyFields"
 		if len(entry.CreateOnlyFields) > 0 && entry.UpdateStrategy.Type == v1.UpdateCreateOnly {
 			all.add(wrong(finding.CreateOnlyFields, where, "has no effect with type CreateOnly, which never updates objects: remove it"))

@@ -60,7 +60,7 @@ var ofSpecs = []Rule{
 	},
 	{
 		UpdateStrategy, Error, "Contradictory updateStrategy",
-		"`rollingUpdate` limits how many objects are updated at a time. With `CreateOnly` and `OnDelete`, templater updates none. `onImmutable: Recreate` is for type `Apply`: the other types update no objects in place.",
+		"`rollingUpdate` limits how many objects are updated at a time. With `CreateOnly` and `OnDelete`, templater updates none. `onImmutable: Recreate` is for type `Apply`: the other types update no objects in place. `Recreate` excludes `adoption: IfConsented`, because it could delete adopted objects.",
 		"Set `type` to `Apply` or `Recreate`, or remove `rollingUpdate` or `onImmutable`. `maxUnavailable` is a number from 1 to 2000 or a percentage from 1% to 100%.",
 	},
 	{
