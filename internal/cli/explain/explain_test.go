@@ -79,7 +79,7 @@ func TestCodeTextsContainNoMarkdownLinks(t *testing.T) {
 
 func TestFieldsDescribeTheirType(t *testing.T) {
 	for word, want := range map[string]string{
-		"spec.children":    "Takes a list of mappings.\nFields: deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
+		"spec.children":    "Takes a list of mappings.\nFields: adoption, createOnlyFields, deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
 		"spec.whenDeleted": "Takes OrphanChildren, DeleteChildren.",
 		"spec.suspend":     "Takes true or false.",
 		"spec.helpers":     "Takes a string.",

@@ -162,7 +162,7 @@ func TestLoadErrors(t *testing.T) {
 		"a list for a mapping":     {head + "  watch: []\n", "standard input:6:3: spec.watch is a list, but must be a mapping; known: apiVersion fieldSelector filter kind labelSelector namespaceSelector namespaces"},
 		"a number for a switch":    {head + "  suspend: 1\n", "standard input:6:3: spec.suspend is a number, but must be a boolean: write true or false"},
 		"a number for a duration":  {head + "  resyncPeriod: 20\n", "standard input:6:3: spec.resyncPeriod is a number, but must be a string: quote it"},
-		"a type for a strategy":    {head + "  children:\n  - name: b\n    updateStrategy: Recreate\n", "standard input:8:5: spec.children[0].updateStrategy is a string, but must be a mapping; known: rollingUpdate type"},
+		"a type for a strategy":    {head + "  children:\n  - name: b\n    updateStrategy: Recreate\n", "standard input:8:5: spec.children[0].updateStrategy is a string, but must be a mapping; known: onImmutable rollingUpdate type"},
 		"a word of YAML 1.1":       {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  properties: {'y': {}, N: {type: string}}\n", "standard input:4:25: the key N means false in YAML 1.1, which kubectl reads: quote it"},
 		"one in spec.values":       {head + "  values: {n: 3}\n", "standard input:6:12: the key n means false in YAML 1.1, which kubectl reads: quote it"},
 		"the same in a List":       {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, on: 1}\n", "standard input:5:73: the key on means true in YAML 1.1, which kubectl reads: quote it"},

@@ -17,9 +17,14 @@ import (
 
 // shared checks all child templates.
 func (c *checker) shared() {
-	scaled := c.scaled()
+	scaled, entries := c.scaled(), map[string]*v1.Child{}
+	for _, list := range [][]v1.Child{c.Spec.Children, spec.Finals(c.Spec)} {
+		for i := range list {
+			entries[syntax.ChildName(list[i].Name)] = &list[i]
+		}
+	}
 	for _, u := range c.Units.Children {
-		entry := c.entry(u)
+		entry := entries[u.Text.Name]
 		if entry == nil {
 			continue
 		}
@@ -38,16 +43,6 @@ func (c *checker) shared() {
 			}
 		}
 	}
-}
-
-// entry returns the child template of a unit, or nil.
-func (c *checker) entry(u *syntax.Unit) *v1.Child {
-	all := slices.Concat(c.Spec.Children, spec.Finals(c.Spec))
-	i := slices.IndexFunc(all, func(e v1.Child) bool { return syntax.ChildName(e.Name) == u.Text.Name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
 }
 
 // createOnly reports whether the createOnlyFields of a child template have a field.

@@ -108,7 +108,7 @@ var (
 	otherManager = regexp.MustCompile(`^conflict with "([^"]*)"`)
 	// The message of an Invalid cause quotes the value, but its end does not. That of a Forbidden cause quotes none at its beginning. There is no
 	// other sign that a field is immutable. CRDs define their own messages.
-	immutableEnd   = regexp.MustCompile("(?i)(?:\\b(?:is|are) immutable(?: after creation| when .immutable. is set)?|may not change once set|cannot change roleRef)\\.?$")
+	immutableEnd   = regexp.MustCompile(`(?i)(?:\b(?:is|are) immutable(?: after creation| when .immutable. is set)?|may not change once set|cannot change roleRef)\.?$`)
 	immutableStart = regexp.MustCompile(`^Forbidden: (?:updates to [^:"]{1,500} are forbidden|pod updates may not change fields other than |[a-z.]{1,50} is immutable)`)
 	// statefulSet matches the fields of a StatefulSet that can be changed.
 	statefulSet = regexp.MustCompile(`^Forbidden: updates to statefulset spec for fields other than ([a-zA-Z', ]{1,500}) are forbidden$`)
