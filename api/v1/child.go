@@ -53,14 +53,15 @@ type Child struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	DependsOn []string `json:"dependsOn,omitempty"`
 
-	// Fields that are only set when an object is created. Afterwards they belong to
-	// other clients, such as an autoscaler: templater never changes them again,
-	// whatever the template renders. Changes of these fields are not reverted and,
-	// with type Recreate, recreate no object. A field can be added while objects
-	// exist: their value is kept. If it is removed, templater sets it again. Field
-	// paths such as spec.replicas or metadata.annotations['example.org/owner'],
-	// without list positions; a path includes all fields below it. Not with type
-	// CreateOnly. Optional; at most 16 paths of at most 256 characters.
+	// Fields that are only set when an object is created. Afterwards they belong
+	// to other clients, such as an autoscaler: templater never changes them
+	// again, whatever the template renders. Changes of these fields are not
+	// reverted and, with type Recreate, recreate no object. A field can be added
+	// while objects exist: their value is kept. If it is removed, templater sets
+	// it again. Field paths such as spec.replicas or
+	// metadata.annotations['example.org/owner'], without list positions; a path
+	// includes all fields below it. Not with type CreateOnly. Optional; at most
+	// 16 paths of at most 256 characters.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -75,12 +76,13 @@ type Child struct {
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty,omitzero"`
 
 	// What happens if an object of a child's name exists that templater did not
-	// create. Never: the parent reports a conflict, and the object is not changed.
-	// IfConsented: templater adopts the object if it has no controller and its
-	// annotation templater.dev/adopt names this TemplateController and parent; the
-	// conflict shows the value. An adopted object is like one that templater
-	// created: it is updated, and deleted by the same rules. The annotation is
-	// removed. Not with type Recreate. Optional; the default is Never.
+	// create. Never: the parent reports a conflict, and the object is not
+	// changed. IfConsented: templater adopts the object if it has no controller
+	// and its annotation templater.dev/adopt names this TemplateController and
+	// parent; the conflict shows the value. An adopted object is like one that
+	// templater created: it is updated, and deleted by the same rules. The
+	// annotation is removed. Not with type Recreate. Optional; the default is
+	// Never.
 	// +optional
 	Adoption Adoption `json:"adoption,omitempty"`
 
@@ -154,9 +156,10 @@ type UpdateStrategy struct {
 	// What happens if the API server rejects an update only because a field is
 	// immutable, such as the selector of a Deployment or the template of a Job.
 	// Fail: the object is kept, and the parent reports the error. Recreate: the
-	// object is deleted with its dependents, such as Pods, and created again once
-	// it is deleted. Other rejected updates never delete an object, nor do changes
-	// by other clients. Only with type Apply. Optional; the default is Fail.
+	// object is deleted with its dependents, such as Pods, and created again
+	// once it is deleted. Other rejected updates never delete an object, nor do
+	// changes by other clients. Only with type Apply. Optional; the default is
+	// Fail.
 	// +optional
 	OnImmutable OnImmutable `json:"onImmutable,omitempty"`
 
