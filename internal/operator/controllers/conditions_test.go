@@ -67,7 +67,7 @@ func TestChildKindsAreSorted(t *testing.T) {
 	tc := &v1.TemplateController{}
 	rejected := assembly{rejection: spec.Rejectf("No", "no")}
 	var got []string
-	for _, kind := range c.statusOf(tc, e, rejected, &controller.Controller{Factory: noChildren}).ChildKinds {
+	for _, kind := range c.statusOf(tc, e, rejected, &controller.Controller{Definition: controller.Definition{Spec: &tc.Spec}, Factory: noChildren}).ChildKinds {
 		got = append(got, kind.Group+" "+kind.Kind)
 	}
 	if !slices.Equal(got, want) {
@@ -89,7 +89,7 @@ func TestRejectedSpecKeepsParentAndChildCounts(t *testing.T) {
 		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}, 2},
 		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
 	} {
-		got := c.statusOf(tc, e, row.a, &controller.Controller{Factory: noChildren})
+		got := c.statusOf(tc, e, row.a, &controller.Controller{Definition: controller.Definition{Spec: &tc.Spec}, Factory: noChildren})
 		if got.Parents != row.parents || got.Children.Total != row.children {
 			t.Errorf("%s: parents %+v and %d children, want %+v and %d", why, got.Parents, got.Children.Total, row.parents, row.children)
 		}
@@ -120,7 +120,7 @@ func TestOwnershipReasonSurvivesRestart(t *testing.T) {
 			}
 			c.Clock.SetTime(c.Clock.Now().Add(row.took))
 			got := map[string]metav1.Condition{}
-			for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller.Controller{Definition: controller.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
+			for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller.Controller{Definition: controller.Definition{Spec: &tc.Spec, ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
 				got[condition.Type] = condition
 			}
 			if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {

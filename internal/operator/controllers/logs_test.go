@@ -61,17 +61,19 @@ func TestPodLogsAppearOnlyInStatus(t *testing.T) {
 	}
 }
 
+// logForbidden is the response to a user without the permission to read the log of Pod a.
+func logForbidden(user string) error {
+	return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
+}
+
 func TestUnreadableLogsAreReportedAndOmitted(t *testing.T) {
-	missing := func(user string) error {
-		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
-	}
 	for why, row := range map[string]struct {
 		err     error
 		account bool
 		want    string
 	}{
-		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: cannot read the logs of some Pods: templater is not allowed to get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`},
-		"a right of the account is missing": {missing(robot), true, `False Forbidden: cannot read the logs of some Pods: service account team/robot is not allowed to get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns bound to it by a RoleBinding`},
+		"a right of templater is missing":   {logForbidden("system:serviceaccount:templater-system:templater"), false, `False Forbidden: cannot read the logs of some Pods: templater is not allowed to get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`},
+		"a right of the account is missing": {logForbidden(robot), true, `False Forbidden: cannot read the logs of some Pods: service account team/robot is not allowed to get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns bound to it by a RoleBinding`},
 		"the node is away":                  {refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet returned no log: the API server returned 500 InternalError"},
 		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet did not respond within 10s"},
 		"the server is busy":                {refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the API server returned 429 TooManyRequests"},
@@ -160,6 +162,39 @@ func TestRunningReconciliationDoesNotLeakLogs(t *testing.T) {
 	c.controllers.logs.Wait()
 	if left := c.controllers.logs.Failures("apps"); len(left) > 0 {
 		t.Errorf("left is %v", left)
+	}
+}
+
+// A suspended or rejected TemplateController reads no logs, so it is unknown whether the last error still applies.
+func TestUnreadableLogsAreOnlyReportedWhileTemplatesAreExecuted(t *testing.T) {
+	for what, edit := range map[string][]string{
+		"suspended": {"spec:\n", "spec:\n  suspend: true\n"},
+		"rejected":  {"resyncPeriod: 0s", "resyncPeriod: often"}, // with it, no earlier revision runs either
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := newCluster(t)
+			c.Logs.Set("ns/a/main", "", logForbidden("templater"))
+			c.KubectlApply(reconciletest.PodOf("a", "1", 1))
+			c.KubectlApply(reporters)
+			c.KubectlApply(app)
+			c.SettleLogs()
+			c.Advance(recountTime)
+			c.SettleLogs()
+			want := func(when, prefix string) {
+				t.Helper()
+				if got := c.Condition("templatecontrollers", "apps", "LogsReadable"); !strings.HasPrefix(got, prefix) {
+					t.Errorf("%s, the condition is %s, want %s", when, got, prefix)
+				}
+			}
+			want("before it is "+what, "False Forbidden: ")
+			c.KubectlApply(with(t, reporters, edit...))
+			c.SettleLogs()
+			want("while it is "+what, "no condition LogsReadable")
+			c.WantQuiet("while it is " + what)
+			c.KubectlApply(reporters)
+			c.SettleLogs()
+			want("after it was "+what, "False Forbidden: ")
+		})
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *registry) get(name string) *controller.Controller {
 // runs reports whether templates are executed for the parents of a controller.
 func (r *registry) runs(name string) bool {
 	running := r.get(name)
-	return running != nil && running.Runs() && !running.Rejected
+	return running != nil && running.ExecutesTemplates()
 }
 
 // counted returns the parents that the counts of a controller include.

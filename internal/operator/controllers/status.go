@@ -161,6 +161,8 @@ func (w *statusWriter) setAccessConditions(tc *v1.TemplateController, status *v1
 	var moreOfEvents, moreOfLogs bool
 	if next != nil {
 		events, moreOfEvents = conditions.Events(next, w.events)
+	}
+	if next != nil && next.ExecutesTemplates() { // otherwise no log is read, and the last error may no longer apply
 		logs, moreOfLogs = conditions.Logs(next, w.logs.Failures(next.Name))
 	}
 	var filter *metav1.Condition

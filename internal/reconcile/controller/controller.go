@@ -124,6 +124,9 @@ func (d *Definition) Author() problem.Author { return d.Program.Wrote }
 // Runs reports whether the parents are reconciled, if they can be read.
 func (c *Controller) Runs() bool { return !c.Spec.Suspend && !c.Unknown }
 
+// ExecutesTemplates reports whether templates are executed for the parents.
+func (c *Controller) ExecutesTemplates() bool { return c.Runs() && !c.Rejected }
+
 // Parent returns the parent of that name if it exists and matches, or else nil. It may evaluate the filter: see Filter.
 func (c *Controller) Parent(name types.NamespacedName) *object.Object {
 	o := c.selected(name)

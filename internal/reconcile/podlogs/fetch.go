@@ -146,22 +146,31 @@ func (f *Fetcher) failed(l *log, got result) {
 // final reports whether there is no such log and never will be: the Pod or the log of the container was deleted.
 func final(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) }
 
-// again retries a log that could not be read. While its parents are not reconciled, it does nothing: the next
-// reconciliation requests the log.
+// again retries a log that could not be read. While its parents are not reconciled, it only drops the error, which may no
+// longer apply: the next reconciliation requests the log.
 func (f *Fetcher) again(l *log) {
-	wanted := slices.ContainsFunc(f.holders(l), f.o.Runs)
+	wanted := slices.ContainsFunc(f.makeDue(l), f.o.Runs)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l.stopRetry()
-	if wanted && f.logs[l.source] == l {
+	switch {
+	case l.begun || f.logs[l.source] != l: // a reconciliation has requested it meanwhile, or it is no longer held
+	case wanted:
+		l.begun = true
 		f.request(l)
+	default:
+		f.setError(l, nil)
 	}
 }
 
-// holders returns the TemplateControllers that hold a log.
-func (f *Fetcher) holders(l *log) []string {
+// makeDue lets the next reconciliation request a log, and returns the TemplateControllers that hold it.
+func (f *Fetcher) makeDue(l *log) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if l.waiting {
+		return nil
+	}
+	l.stopRetry()
+	l.begun = false
 	var names []string
 	for key := range l.parents {
 		if !slices.Contains(names, key.Controller) {

@@ -90,7 +90,7 @@ type log struct {
 	namespace, name string // of the Pod
 	controller      string // of the parent that requested the log first
 	parents         map[queue.Key]*holder
-	begun           bool // it was requested
+	begun           bool // it was requested, and no retry is due
 	wanted          ran  // the run whose log should be read
 	waiting         bool // it is queued, or a request is running
 	hasRoom         bool // see tenants.takeRoom

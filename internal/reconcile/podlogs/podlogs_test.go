@@ -366,16 +366,17 @@ func TestLogReadErrorIsReported(t *testing.T) {
 	}
 }
 
-// While no reconciliation can follow, nothing is requested. Once parents are reconciled again, the first reconciliation
-// requests the log.
+// While no reconciliation can follow, nothing is requested, and an error whose retry is due is no longer reported. Once
+// parents are reconciled again, the first reconciliation requests the log.
 func TestLogsAreNotRetriedWhileReconciliationIsPaused(t *testing.T) {
 	for name, row := range map[string]struct {
-		err   error
-		asked []string // by the next reconciliation
+		err      error
+		asked    []string // by the next reconciliation
+		failures int      // in the meantime
 	}{
-		"a right is missing": {errForbidden, []string{"/ns/a/c"}},
-		"its node is away":   {errAway, []string{"/ns/a/c"}},
-		"it has not begun":   {errNotBegun, nil},
+		"a right is missing": {errForbidden, []string{"/ns/a/c"}, 0},
+		"its node is away":   {errAway, []string{"/ns/a/c"}, 0},
+		"it has not begun":   {errNotBegun, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, k *kubelet) {
@@ -388,13 +389,40 @@ func TestLogsAreNotRetriedWhileReconciliationIsPaused(t *testing.T) {
 				k.take()
 				pause(24 * time.Hour)
 				k.expect(t, nil, nil)
+				if got := len(k.f.Failures("x")); got != row.failures || k.changed["x"] != 2-row.failures {
+					t.Errorf("%d failures, Changed was called %d times, want %d failures and %d calls", got, k.changed["x"], row.failures, 2-row.failures)
+				}
 				k.rest("x", false)
 				k.reconcile("p", pod("a", ended))
 				pause(time.Second)
 				k.expect(t, row.asked, nil)
+				if got := len(k.f.Failures("x")); got != 1 {
+					t.Errorf("%d failures after the next reconciliation, want 1", got)
+				}
 			})
 		})
 	}
+}
+
+// A reconciliation may resume while a retry finds that reconciliation is paused.
+func TestLogIsRequestedIfReconciliationResumesDuringRetry(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = 0
+		k.set("a/c", "", errAway)
+		k.reconcile("p", pod("a", ended))
+		synctest.Wait()
+		k.set("a/c", "text", nil)
+		k.take()
+		k.f.o.Runs = func(string) bool {
+			k.reconcile("p", pod("a", ended))
+			return false // the result from before
+		}
+		pause(firstLogRetry)
+		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
+		if got := k.f.Failures("x"); len(got) > 0 {
+			t.Errorf("failures are %v, want none", got)
+		}
+	})
 }
 
 // A log of several TemplateControllers is retried only for those that reconcile parents.

@@ -99,8 +99,6 @@ func (s *Session) want(l *log, run ran) {
 	case !l.begun || l.wanted != run:
 		l.begun, l.wanted, l.failures = true, ran{strings.Clone(run.id), run.ended}, 0
 		s.f.request(l)
-	case l.err != nil && l.retry == nil && !final(l.err):
-		s.f.request(l) // it was due while no reconciliations ran
 	case !run.ended && l.retry == nil && s.refresh > 0 && time.Since(l.asked) >= s.refresh:
 		s.f.request(l)
 	}
