@@ -34,16 +34,16 @@ func (s *serverTime) advance(to time.Time) {
 	}
 }
 
-// passed reports whether it is this time or later.
-func (m *moments) passed(at time.Time) bool {
-	if at.Unix() <= m.r.time.latest.Load() {
+// passed reports whether it is this time or later, in seconds since 1970.
+func (m *moments) passed(seconds int64) bool {
+	if seconds <= m.r.time.latest.Load() {
 		return true
 	}
 	now := m.now
 	if now.IsZero() {
 		now = m.r.Clock.Now()
 	}
-	switch left := at.Sub(now); {
+	switch left := time.Unix(seconds, 0).Sub(now); {
 	case left <= 0:
 		m.due = !m.asked
 	case m.wait == 0 || left < m.wait:

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"time"
-
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -52,8 +50,8 @@ type Input struct {
 	// Logs implements the function logs: it returns the logs of a Pod by container name. It must not modify or retain the object. Its
 	// error is that of Budget.Spend, or contains no values. nil = there are no logs.
 	Logs func(object map[string]any) (map[string]string, error)
-	// Passed implements the function after: it reports whether it is this time, in whole seconds, or later. nil = it never is.
-	Passed func(time.Time) bool
+	// Passed implements the function after: it reports whether it is this time or later, in seconds since 1970. nil = it never is.
+	Passed func(seconds int64) bool
 	// MayHave reports whether, according to its schema, an object that Observed or Related returned may have a field at this path. A
 	// template waits for such a field. List indexes are not part of the path. nil = no schemas are known.
 	MayHave func(object map[string]any, path []string) bool

@@ -3,7 +3,6 @@ package typed
 import (
 	"strings"
 	"text/template/parse"
-	"time"
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
@@ -283,8 +282,7 @@ func since(*evaluator, *invocation) *types.Value {
 
 // delayed checks the duration in the first argument.
 func delayed(e *evaluator, call *invocation) *types.Value {
-	text, written := call.text(0)
-	if _, err := time.ParseDuration(text); written && err != nil {
+	if text, written := call.text(0); written && !funcs.IsDuration(text) {
 		e.errorf(finding.Argument, e.at(call.node(0)), "%s: argument 1%s is not %s", call.name.Ident, call.words(0), funcs.Duration)
 	}
 	return types.SignatureOf(call.name.Ident).Yield()

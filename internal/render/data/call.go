@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"text/template/parse"
-	"time"
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -19,8 +18,8 @@ type Execution struct {
 	Ready func(object map[string]any) bool
 	// Logs implements the function logs: it returns the logs of a Pod by container name. nil = there are no logs.
 	Logs func(object map[string]any) (map[string]string, error)
-	// Passed implements the function after: it reports whether it is this time or later. nil = it never is.
-	Passed func(time.Time) bool
+	// Passed implements the function after: it reports whether it is this time or later, in seconds since 1970. nil = it never is.
+	Passed func(seconds int64) bool
 	// Patterns are the regular expressions compiled so far.
 	Patterns Patterns
 }

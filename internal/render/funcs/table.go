@@ -8,10 +8,8 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
-	"time"
 
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -189,8 +187,8 @@ var table = []row{
 	{"toDate mustToDate", "tt", "t", fromSprig, expands, 0, "the time (second argument) that is written in a layout of Go, in RFC 3339; without a zone, it is in UTC", toDate},
 	{"dateModify mustDateModify date_modify must_date_modify", "to", "t", fromSprig, expands, 0, "the time (second argument) plus a duration such as 1h30m or -10m", dateModify},
 	{"date", "to", "t", fromSprig, expands, 0, "the time (second argument) in a layout of Go, in UTC", date},
-	{"htmlDate", "o", "t", fromSprig, expands, 0, "the date of the time, in UTC, such as 2006-01-02", func(c *data.Call) any { return instant(c, 0).Format(time.DateOnly) }},
-	{"unixEpoch", "o", "t", fromSprig, expands, 0, "the time in seconds since 1970", func(c *data.Call) any { return strconv.FormatInt(instant(c, 0).Unix(), 10) }},
+	{"htmlDate", "o", "t", fromSprig, expands, 0, "the date of the time, in UTC, such as 2006-01-02", htmlDate},
+	{"unixEpoch", "o", "t", fromSprig, expands, 0, "the time in seconds since 1970", unixEpoch},
 	{"after", "to", "b", own, expands, 0, "whether the duration (first argument) has passed since the time (second argument); if not, the parent is reconciled again at that moment", after},
 	{"toYaml", "A", "t", own, expands, encodes | manyLines, "the value as YAML", toYAML},
 	{"toJson mustToJson toRawJson mustToRawJson", "A", "t", fromSprig, expands, encodes, "the value as JSON", func(c *data.Call) any { return toJSON(c, false) }},

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,12 @@ func interval(c *data.Call, i int) time.Duration {
 // Duration describes a duration in messages.
 const Duration = "a duration, such as 90s, 10m or 1h30m"
 
+// IsDuration reports whether text is a duration.
+func IsDuration(text string) bool {
+	_, err := time.ParseDuration(text)
+	return err == nil
+}
+
 // rfc3339 returns a time as text.
 func rfc3339(c *data.Call, t time.Time) any {
 	if t.Year() < 1 || t.Year() > 9999 {
@@ -58,11 +65,12 @@ func dateModify(c *data.Call) any { return rfc3339(c, instant(c, 1).Add(interval
 
 func date(c *data.Call) any { return instant(c, 1).Format(c.Str(0)) }
 
+func htmlDate(c *data.Call) any { return instant(c, 0).Format(time.DateOnly) }
+
+func unixEpoch(c *data.Call) any { return strconv.FormatInt(instant(c, 0).Unix(), 10) }
+
 // after reports whether a duration has passed since a time. It rounds up to whole seconds, like the clock that it is compared with.
 func after(c *data.Call) any {
-	at := instant(c, 1).Add(interval(c, 0))
-	if whole := at.Truncate(time.Second); whole.Before(at) {
-		at = whole.Add(time.Second)
-	}
-	return c.Err == nil && c.Passed != nil && c.Passed(at)
+	at := instant(c, 1).Add(interval(c, 0)).Add(time.Second - time.Nanosecond)
+	return c.Err == nil && c.Passed != nil && c.Passed(at.Unix())
 }

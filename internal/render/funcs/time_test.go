@@ -43,7 +43,7 @@ func TestAfterRoundsUp(t *testing.T) {
 		`after "1ms" "1969-12-31T23:59:59Z"`:         "1970-01-01T00:00:00Z",
 	} {
 		got := ""
-		passed := func(at time.Time) bool { got = at.Format(time.RFC3339Nano); return true }
+		passed := func(seconds int64) bool { got = time.Unix(seconds, 0).UTC().Format(time.RFC3339); return true }
 		if out, err := yields("{{ "+text+" }}", "", &render.Input{Parent: map[string]any{}, Passed: passed}); out != "true" || err != nil || got != want {
 			t.Errorf("%s: %s, %v, and asks for %s, want true and %s", text, out, err, got, want)
 		}
