@@ -203,7 +203,7 @@ func TestCreateOnlyFieldsAreNeverReset(t *testing.T) {
 // released returns an error while templater owns replicas of a Deployment.
 func released(o *unstructured.Unstructured) error {
 	for _, entry := range o.GetManagedFields() {
-		if strings.HasPrefix(entry.Manager, "templater/") && strings.Contains(string(entry.FieldsV1.Raw), `"f:replicas"`) {
+		if strings.HasPrefix(entry.Manager, "templater/") && strings.Contains(entry.FieldsV1.GetRawString(), `"f:replicas"`) {
 			return errors.New("templater owns its replicas")
 		}
 	}

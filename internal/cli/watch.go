@@ -40,7 +40,7 @@ func runOnChanges(ctx context.Context, out io.Writer, paths func() []string, run
 	if err != nil {
 		return fmt.Errorf("--watch: %w", err)
 	}
-	defer watcher.Close()
+	defer func() { _ = watcher.Close() }()
 	for {
 		for _, path := range paths() { // before the run, so that no change is missed
 			watchFolders(watcher, path)
@@ -64,7 +64,7 @@ func watchFolders(watcher *fsnotify.Watcher, path string) {
 	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !entry.IsDir():
-			return nil
+			return nil //nolint:nilerr // see above
 		case len(entry.Name()) > 1 && entry.Name() != ".." && entry.Name()[0] == '.':
 			return fs.SkipDir
 		}

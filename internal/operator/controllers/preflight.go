@@ -30,8 +30,9 @@ const (
 	// firstPreflightRetry and lastPreflightRetry are the delays before a preflight that was not conclusive is repeated.
 	firstPreflightRetry = 500 * time.Millisecond
 	lastPreflightRetry  = time.Minute
-	// refusedRetry is the delay before a refused preflight is repeated: parents, quotas and webhooks change.
-	refusedRetry = 5 * time.Minute
+	// firstRefusedRetry and lastRefusedRetry are the delays before a refused preflight is repeated: parents, quotas and webhooks change.
+	firstRefusedRetry = 15 * time.Second
+	lastRefusedRetry  = 5 * time.Minute
 )
 
 // trial is the dry run of the revision of the latest spec. The lock of the registry guards it.
@@ -181,7 +182,7 @@ func (l *syncRun) try(ctx context.Context, t *trial, parents []types.NamespacedN
 		t.running, t.verdict = false, &verdict
 		delay := min(firstPreflightRetry<<min(t.attempts, 10), lastPreflightRetry)
 		if len(verdict.Refused) > 0 {
-			delay = refusedRetry
+			delay = min(firstRefusedRetry<<min(t.attempts, 10), lastRefusedRetry)
 		}
 		t.attempts, t.retryAt = t.attempts+1, l.c.clock.Now().Add(delay)
 		for _, kind := range verdict.UnreadKinds {

@@ -282,11 +282,16 @@ type Client interface {
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 	ApplyStatus(ctx context.Context, o request.Location, body []byte, manager string, force bool) (*object.Object, error)
 	Delete(ctx context.Context, o request.Location, d request.Deletion) error
-	SetMetadata(ctx context.Context, o request.Location, m request.Metadata, manager string) (*object.Object, error)
-	ReleaseFields(ctx context.Context, o request.Location, of request.Release) (*object.Object, error)
 	Merge(ctx context.Context, o request.Location, patch map[string]any, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right request.Permission) (bool, error)
 	Finalizers
+	Metadata
+}
+
+// Metadata changes only the metadata of objects.
+type Metadata interface {
+	SetMetadata(ctx context.Context, o request.Location, m request.Metadata, manager string) (*object.Object, error)
+	ReleaseFields(ctx context.Context, o request.Location, of request.Release) (*object.Object, error)
 }
 
 // Reader reads objects from the API server.

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,8 +32,8 @@ func TestSyntaxOfOtherLanguages(t *testing.T) {
 		`print "!=" "it's" undefined)`: `{{: unexpected right paren`,
 	} {
 		_, err := Parse(Source{Status: "a: b\nc: {{ " + action + " }}x{{ end }}"})
-		all, _ := err.(Errors)
-		if len(all) == 0 {
+		var all Errors
+		if !errors.As(err, &all) {
 			t.Errorf("%s: no error", action)
 			continue
 		}
