@@ -199,9 +199,6 @@ func (r *row) stage(stage string) {
 		if !strings.Contains(spec, "watch:") {
 			spec = "watch: {apiVersion: \"@group/v1\", kind: Widget, namespaces: [\"@ns\"]}\n" + spec
 		}
-		if !r.has("fixed/controller.yaml") && !strings.Contains(spec, "rollout:") { // it is not the spec that is wrong, so parents report it
-			spec = "rollout: {preflight: Warn}\n" + spec
-		}
 		r.applyController("@id", spec)
 	}
 	if spec := file("parent.yaml"); spec != "" {

@@ -174,7 +174,7 @@ func TestOperatorUsesAllItsPermissions(t *testing.T) {
 
 	since, metrics := mark(t), freeAddress(t)
 	// If the API server supports streaming lists, client-go needs the verb list only as a fallback.
-	startOperatorIn(t, []string{"KUBE_FEATURE_WatchListClient=false"}, user, "--leader-elect-resource-namespace", s.ns, "--seal-namespace", s.ns,
+	startOperatorIn(t, []string{"KUBE_FEATURE_WatchListClient=false"}, user, "--revisions", "--leader-elect-resource-namespace", s.ns, "--seal-namespace", s.ns,
 		"--webhook-bind-address", freeAddress(t), "--webhook-namespace", s.ns, "--metrics-bind-address", metrics, "--metrics-secure")
 	s.controller(`
 whenDeleted: DeleteChildren

@@ -83,7 +83,7 @@ func TestRefusedEditChangesNothing(t *testing.T) {
 	const parents = 50
 	s := newScope(t)
 	s.defineThing()
-	startOperator(t)
+	startOperator(t, "--revisions")
 	s.controller(strings.ReplaceAll(webs, "@label", "app"))
 	for i := range parents {
 		s.thing(fmt.Sprint("p-", i), "{}")
@@ -162,7 +162,7 @@ func TestFailingEditReachesFirstStepOnly(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	op := startOperator(t)
+	op := startOperator(t, "--revisions")
 	edition := func(text, retry string) string {
 		return strings.NewReplacer("@text", text, "@retry", retry).Replace(stagedMaps)
 	}
@@ -179,7 +179,7 @@ func TestFailingEditReachesFirstStepOnly(t *testing.T) {
 	t.Log(message(halted, "Progressing"))
 	s.waitTexts("map[bad:1 one:3]")
 	op.Kill()
-	startOperator(t)
+	startOperator(t, "--revisions")
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Progressing", "False", "RolloutHalted") })
 	s.waitTexts("map[bad:1 one:3]")
 
@@ -204,7 +204,7 @@ func TestApprovalFollowsPreview(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	op := startOperator(t)
+	op := startOperator(t, "--revisions")
 	edition := func(text string) string {
 		return strings.NewReplacer("@text", text, "readyTimeout: 3s, retry: @retry", "approval: Required").Replace(stagedMaps)
 	}
@@ -222,7 +222,7 @@ func TestApprovalFollowsPreview(t *testing.T) {
 	}
 	s.waitController("@id", previewed)
 	op.Kill()
-	startOperator(t)
+	startOperator(t, "--revisions")
 	s.thing("new", "{}") // with the previous revision
 	waitFor(t, s.things(), "new", ready)
 	s.waitController("@id", previewed)
@@ -266,7 +266,7 @@ func TestCrashingImageReachesFirstStepOnly(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	startOperator(t)
+	startOperator(t, "--revisions")
 	edition := func(command string) string { return strings.ReplaceAll(crashing, "@command", command) }
 	s.controller(edition("sleep 1000"))
 	for i := range 4 {

@@ -234,6 +234,7 @@ const (
 	ReasonRolloutComplete   = "RolloutComplete"
 	ReasonRevisionNotFound  = "RevisionNotFound"
 	ReasonRevisionNotStored = "RevisionNotStored"
+	ReasonRevisionsDisabled = "RevisionsDisabled"
 
 	ReasonParentsReady  = "ParentsReady"
 	ReasonParentsFailed = "ParentsFailed"

@@ -204,8 +204,9 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Children []Child `json:"children,omitempty"`
 
-	// How a change of the templates reaches existing parents. Optional; without
-	// it, a change that passes a dry run reaches all parents at once.
+	// How a change of the templates reaches existing parents. Alpha: it has no
+	// effect unless templater runs with --revisions. Optional; without it, a
+	// change reaches all parents at once.
 	// +optional
 	Rollout *Rollout `json:"rollout,omitempty"`
 

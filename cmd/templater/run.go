@@ -27,6 +27,7 @@ type runFlags struct {
 	rolloutWorkers int
 	lease          leaseFlags
 	requireAccount bool
+	revisions      bool
 	log            logFlags
 	serve          serveFlags
 	webhook        webhookFlags
@@ -57,6 +58,7 @@ configuration, in this order.`,
 	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "maximum number of workers that reconcile parents after a TemplateController is created or changed; also limits the sustained number of concurrent requests per tenant (all TemplateControllers whose service account is in the same namespace); higher values roll out changes faster, but put more load on the API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
+	flags.BoolVar(&f.revisions, "revisions", false, "alpha: keep revisions of TemplateControllers, try new ones with dry runs, and roll them out as spec.rollout defines")
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none uses templater's own permissions")
 	f.log.add(flags)
 	f.serve.add(flags)
@@ -97,6 +99,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "leaderElection", lease != nil)
 	return operator.Run(ctx, operator.Options{
-		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, SealNamespace: seals, Serve: f.serve.addresses, Webhook: f.webhook.webhook,
+		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Revisions: f.revisions, SealNamespace: seals, Serve: f.serve.addresses, Webhook: f.webhook.webhook,
 	})
 }

@@ -36,18 +36,14 @@ func (h *harness) act(ctx context.Context, a model.Action) error {
 		}
 		return h.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
 	case model.SetController:
-		return h.apply(ctx, controllers, a.Manifest())
+		return h.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
 	case model.RemoveController:
 		return h.removeController(ctx, a.Shape)
 	case model.ReplaceController:
 		if err := h.removeController(ctx, a.Shape); err != nil {
 			return err
 		}
-		return h.apply(ctx, controllers, a.Manifest())
-	case model.ApproveRevision:
-		return h.approve(ctx)
-	case model.LoseRevision:
-		return h.loseRevision(ctx, a.Text)
+		return h.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
 	case model.WipeController:
 		return h.wipeController(ctx, a.Shape)
 	case model.UnserveKind:

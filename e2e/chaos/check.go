@@ -23,7 +23,6 @@ type found struct {
 	children    map[model.ChildID]*unstructured.Unstructured // all objects in places where children may be
 	parents     map[model.ParentID]*unstructured.Unstructured
 	controllers map[string]*unstructured.Unstructured
-	revisions   map[string]stored // of Paced, by ID
 }
 
 // look reads everything from the API server.
@@ -32,7 +31,6 @@ func (h *harness) look(ctx context.Context) (*found, error) {
 		children:    map[model.ChildID]*unstructured.Unstructured{},
 		parents:     map[model.ParentID]*unstructured.Unstructured{},
 		controllers: map[string]*unstructured.Unstructured{},
-		revisions:   map[string]stored{},
 	}
 	list := func(r schema.GroupVersionResource, namespace string, file func(*unstructured.Unstructured)) error {
 		all, err := h.client.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
@@ -48,11 +46,6 @@ func (h *harness) look(ctx context.Context) (*found, error) {
 		return nil
 	}
 	errs := []error{list(controllers, "", func(o *unstructured.Unstructured) { f.controllers[o.GetName()] = o })}
-	errs = append(errs, list(revisions, "", func(o *unstructured.Unstructured) {
-		if r, err := readRevision(o); err == nil && o.GetLabels()["templater.dev/controller"] == model.Paced && f.owns(o) {
-			f.revisions[r.id] = r
-		}
-	}))
 	for _, namespace := range append(slices.Clone(model.Namespaces), model.Far) {
 		for _, resource := range []string{"configmaps", "secrets", "parts"} {
 			errs = append(errs, list(childResource(resource), namespace, func(o *unstructured.Unstructured) {
@@ -68,22 +61,6 @@ func (h *harness) look(ctx context.Context) (*found, error) {
 		}
 	}
 	return f, errors.Join(errs...)
-}
-
-// owns reports whether a TemplateRevision belongs to the existing TemplateController Paced.
-func (f *found) owns(revision *unstructured.Unstructured) bool {
-	o := f.controllers[model.Paced]
-	return o != nil && revision.GetLabels()["templater.dev/controller-uid"] == string(o.GetUID())
-}
-
-// ownersOf are the UIDs of the owners of an object, which may be nil.
-func ownersOf(o *unstructured.Unstructured) (uids []types.UID) {
-	if o != nil {
-		for _, ref := range o.GetOwnerReferences() {
-			uids = append(uids, ref.UID)
-		}
-	}
-	return uids
 }
 
 // hasParent reports whether a parent with that UID exists.
@@ -108,7 +85,6 @@ type checker struct {
 	counts  bool                    // whether to compare the counts of TemplateControllers
 	rested  bool                    // whether conditions caused by faults only must have disappeared
 	failing map[model.ParentID]bool // parents whose ready condition must report a failure
-	halted  []string                // TemplateControllers with a halted rollout
 	faults  []string
 
 	miscounts int // number of faults that are wrong counts
@@ -152,7 +128,6 @@ func (c *checker) compare() error {
 	for _, shape := range model.Shapes {
 		c.controller(shape)
 	}
-	c.paced()
 	if len(c.faults) == 0 {
 		return nil
 	}
@@ -183,7 +158,7 @@ func (c *checker) desired() map[model.ChildID]model.Child {
 }
 
 // frozen reports whether the TemplateController is inactive, so that the state of its children is unknown.
-func (c *checker) frozen(shape string) bool { return c.world.Running(shape).Frozen() }
+func (c *checker) frozen(shape string) bool { return c.world.Controllers[shape].Frozen() }
 
 // bad reports whether the API server rejects a child of the parent, so that its children are not fully known.
 func (c *checker) bad(id model.ParentID) bool { return c.world.Parents[id].Bad != model.Good }
@@ -221,7 +196,7 @@ func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unst
 	if got := o.GetLabels(); !maps.Equal(got, labels) {
 		c.fault("%s has the labels %v, want %v", id, got, labels)
 	}
-	controller := c.world.Running(want.Shape)
+	controller := c.world.Controllers[want.Shape]
 	switch halted := controller.Rolling(want.Shape) && c.blocked(want.Shape, want.Parent); controller.Strategy {
 	case "Apply", "Recreate":
 		if halted { // an object is missing, so the rollout is blocked
@@ -279,7 +254,7 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
 	parent := c.parentOf(o)
 	switch {
-	case shape == c.beside, outlives(o) && parent == nil, shape == model.Paced && (parent != nil || !c.collects(shape, id.Resource)):
+	case shape == c.beside, outlives(o) && parent == nil:
 		return
 	case c.world.Controllers[shape].Absent && !applied(o, shape), parent == nil && hidden(o):
 		return // the operator never observed it, or cannot tell whose child it is
@@ -298,8 +273,8 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 // noticed that. It does so even if the child templates fail. The status of the TemplateController has the kinds that the
 // operator watches, which a parent that was deleted since may have added.
 func (c *checker) collects(shape, resource string) bool {
-	want, o := c.world.Running(shape), c.controllers[shape]
-	if o == nil || want.Suspended || want.Broken || shape == model.Paced && (c.world.Plan.Suspended || c.world.Plan.Broken) {
+	want, o := c.world.Controllers[shape], c.controllers[shape]
+	if o == nil || want.Suspended || want.Broken {
 		return false
 	}
 	kinds, _, _ := unstructured.NestedSlice(o.Object, "status", "childKinds")
@@ -312,7 +287,7 @@ func (c *checker) collects(shape, resource string) bool {
 
 // unpruned reports whether an object may still be there although its parent exists and does not want it.
 func (c *checker) unpruned(id model.ChildID, o *unstructured.Unstructured, shape string, parent model.ParentID) bool {
-	controller := c.world.Running(shape)
+	controller := c.world.Controllers[shape]
 	switch {
 	case !c.world.Knows(shape, id.Resource), controller.Protects(id), controller.Torn, c.unprunedByItself(shape, o):
 		return true
@@ -353,7 +328,7 @@ func (c *checker) parentOf(o *unstructured.Unstructured) *model.ParentID {
 // unprunedByItself reports whether the child template of the object was removed, so that the object's own annotation
 // applies.
 func (c *checker) unprunedByItself(shape string, o *unstructured.Unstructured) bool {
-	entries := c.world.Running(shape).Entries(shape)
+	entries := c.world.Controllers[shape].Entries(shape)
 	return !slices.Contains(entries, o.GetLabels()["templater.dev/child"]) && o.GetAnnotations()["templater.dev/prune"] != ""
 }
 

@@ -25,30 +25,6 @@ func ready(kind, status, reason string) []any {
 	return []any{map[string]any{"type": kind, "status": status, "reason": reason, "observedGeneration": int64(1)}}
 }
 
-// conditionsOf are the conditions of an active TemplateController.
-func conditionsOf(shape string) []any {
-	conditions := append(ready("Ready", "True", "Ready"), ready("StatusWritable", "True", "StatusWritable")...)
-	if shape == model.Report { // has spec.rollout
-		conditions = append(conditions, ready(progressing, "True", "RolloutComplete")...)
-	}
-	return conditions
-}
-
-// rejects makes the spec of the TemplateController many be rejected.
-func (c *checker) rejects(newest model.Revision) {
-	c.change(model.Many, func(m *model.Controller) { m.Broken, m.Revision = true, newest })
-	status := c.controllers[model.Many].Object["status"].(map[string]any)
-	status["conditions"] = append(ready("Accepted", "False", "InvalidTemplate"), ready("Ready", "False", "InvalidTemplate")...)
-	status["conditions"] = append(status["conditions"].([]any), ready("StatusWritable", "True", "StatusWritable")...)
-}
-
-// replacesRejected recreates the TemplateController with a spec that is rejected, so that it has no revision.
-func (c *checker) replacesRejected(shape string) {
-	controller := c.world.Controllers[shape]
-	controller.Broken = true
-	c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: shape, Controller: controller})
-}
-
 // rightChecker is a cluster that matches its model.
 func rightChecker() *checker {
 	w := model.NewWorld("hush")
@@ -82,13 +58,11 @@ func rightChecker() *checker {
 		o.SetGeneration(1)
 		total := map[string]int64{model.Report: 1, model.Many: 1}[shape]
 		o.Object["status"] = map[string]any{
-			"currentRevision": "r1", "updateRevision": "r1", "conditions": conditionsOf(shape), "parents": map[string]any{"total": total, "failed": int64(0), "ready": total},
+			"conditions": append(ready("Ready", "True", "Ready"), ready("StatusWritable", "True", "StatusWritable")...), "parents": map[string]any{"total": total, "failed": int64(0), "ready": total},
 			"children": map[string]any{"total": 2 * total, "ready": 2 * total},
 		}
 		f.controllers[shape] = o
 	}
-	w.Settle()
-	f.controllers[model.Paced] = pacedObject(w.Plan, "r1", "r1")
 	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}, counts: true, rested: true}
 }
 
@@ -237,18 +211,11 @@ func TestCompareDetectsDifferences(t *testing.T) {
 			c.change(model.Wide, func(m *model.Controller) { m.Suspended = true })
 			c.controllers[model.Wide].Object["status"].(map[string]any)["conditions"] = ready("Ready", "False", "Suspended")
 		}, ""},
-		"a rejected TemplateController without a revision collects nothing": {func(c *checker) {
-			c.replacesRejected(model.Wide)
+		"a broken TemplateController collects nothing": {func(c *checker) {
 			c.farLeftover(map[string]any{"kind": "ConfigMap"})
 			c.change(model.Wide, func(m *model.Controller) { m.Extra, m.Broken = model.NoExtra, true })
 			c.controllers[model.Wide].Object["status"].(map[string]any)["conditions"] = append(ready("Accepted", "False", ""), ready("Ready", "False", "")...)
 		}, ""},
-		"a rejected TemplateController collects as its last revision does": {func(c *checker) {
-			c.change(model.Wide, func(m *model.Controller) { m.Extra = model.NoExtra })
-			c.world.Settle()
-			c.farLeftover(map[string]any{"kind": "ConfigMap"})
-			c.change(model.Wide, func(m *model.Controller) { m.Broken = true })
-		}, "unexpected configmaps chaos-far/wide-chaos-a-p"},
 		"a deleted TemplateController collects nothing": {func(c *checker) {
 			c.farLeftover(map[string]any{"kind": "ConfigMap"})
 			c.change(model.Wide, func(m *model.Controller) { m.Absent = true })
@@ -327,27 +294,6 @@ func TestCompareDetectsDifferences(t *testing.T) {
 		"an invalid TemplateController has no Accepted condition": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Broken = true })
 		}, "TemplateController /many has no condition Accepted"},
-		"a rejected TemplateController keeps its last revision": {func(c *checker) { c.rejects(model.Revision{Entry: "other"}) }, ""},
-		"a rejected TemplateController does nothing": {func(c *checker) {
-			c.rejects(model.Revision{Entry: "other"})
-			delete(c.children, manyMap)
-		}, "many-p-0 is missing"},
-		"a rejected TemplateController has no known revision": {func(c *checker) {
-			c.replacesRejected(model.Many)
-			c.rejects(model.Revision{Entry: "other"})
-			delete(c.children, manyMap)
-		}, ""},
-		"not all parents have the newest revision": {func(c *checker) {
-			c.controllers[model.Many].Object["status"].(map[string]any)["updateRevision"] = "r2"
-		}, `the current revision of TemplateController many is "r1", and the newest "r2"`},
-		"a rollout is halted": {func(c *checker) {
-			status := c.controllers[model.Report].Object["status"].(map[string]any)
-			status["conditions"] = append(conditionsOf(model.Many), ready(progressing, "False", "RolloutHalted")...)
-		}, "want True RolloutComplete"},
-		"an unnecessary condition": {func(c *checker) {
-			status := c.controllers[model.Many].Object["status"].(map[string]any)
-			status["conditions"] = append(conditionsOf(model.Many), ready(progressing, "True", "RolloutComplete")...)
-		}, "want none"},
 		"duplicate name": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Extra = model.Double })
 		}, "want False InvalidChild"},

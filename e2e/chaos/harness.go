@@ -44,7 +44,6 @@ var (
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
-	revisions   = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templaterevisions"}
 	roles       = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
 	bindings    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 )
@@ -87,13 +86,10 @@ type harness struct {
 	operators  *operators
 	leadership *leadership
 	order      *order
-	once       *once
 	root       string                  // of the repository
 	longest    time.Duration           // of a fault
 	before     memories                // state at the last check
 	failing    map[model.ParentID]bool // parents for which the last check expected a failure
-	halted     []string                // TemplateControllers that had a halted rollout at the last check
-	retried    int                     // number of halted rollouts that were continued
 	secret     string                  // occurs in parents and children only
 	log        *watchedLog             // of the operators
 	webhook    *webhook
@@ -143,7 +139,7 @@ func newHarness(ctx context.Context, o *options, dir string) (b *harness, err er
 			err = errors.Join(err, b.cluster.Down())
 		}
 	}()
-	b.leadership, b.order, b.once = &leadership{log: b.cluster.Audit()}, newOrder(b.cluster.Audit()), &once{log: b.cluster.Audit()}
+	b.leadership, b.order = &leadership{log: b.cluster.Audit()}, newOrder(b.cluster.Audit())
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
@@ -252,9 +248,6 @@ func (h *harness) begin(ctx context.Context, w *model.World) error {
 		if err := h.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
 			return err
 		}
-	}
-	if err := h.apply(ctx, controllers, w.Plan.Manifest()); err != nil {
-		return err
 	}
 	return h.operators.start()
 }

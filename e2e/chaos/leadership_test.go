@@ -68,14 +68,3 @@ func TestLeaseOfPreviousRoundIsKnown(t *testing.T) {
 		t.Errorf("%d switches, want 1", leadership.switches)
 	}
 }
-
-func TestDryRunsAreReads(t *testing.T) {
-	e := request(0, "configmaps", 0, 1)
-	if reads(e) {
-		t.Errorf("%s is a read", e)
-	}
-	e.RequestURI = "/api/v1/namespaces/chaos-a/configmaps/one-p?dryRun=All&fieldManager=templater"
-	if !reads(e) {
-		t.Errorf("the dry run %s is a write", e)
-	}
-}

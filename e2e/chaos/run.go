@@ -185,8 +185,8 @@ func (t *trial) report() {
 	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
-	fmt.Fprintf(t.out, " the leader changed %d times; %d delayed writes arrived after that; the order of %d writes was checked; %d parents were released manually; %d halted rollouts were continued; the garbage collector lost %d objects; counts converged at most %.0fs after everything else\n",
-		t.harness.leadership.switches, t.harness.leadership.late, t.harness.order.seen, t.harness.freed, t.harness.retried, t.harness.lost, t.harness.counting.Seconds())
+	fmt.Fprintf(t.out, " the leader changed %d times; %d delayed writes arrived after that; the order of %d writes was checked; %d parents were released manually; the garbage collector lost %d objects; counts converged at most %.0fs after everything else\n",
+		t.harness.leadership.switches, t.harness.leadership.late, t.harness.order.seen, t.harness.freed, t.harness.lost, t.harness.counting.Seconds())
 }
 
 // describe lists the actions of a round, lane by lane.

@@ -24,7 +24,7 @@ const (
 // settle waits until the cluster matches the model and the operator is quiet, and then expects it to stay so. broken is
 // how long faults lasted; retries of failed requests may be delayed by as much again.
 func (h *harness) settle(ctx context.Context, w *model.World, round *model.Round, broken time.Duration) error {
-	e, began, retried := expected{world: w, round: round}, time.Now(), h.retried
+	e, began := expected{world: w, round: round}, time.Now()
 	if err := h.settleBeside(ctx, e, broken); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (h *harness) settle(ctx context.Context, w *model.World, round *model.Round
 	since := h.readied
 	h.readied = nil
 	h.mu.Unlock()
-	return errors.Join(h.leadership.check(), h.order.check(since), h.once.check(round, h.retried-retried), h.waitedRightly(round))
+	return errors.Join(h.leadership.check(), h.order.check(since), h.waitedRightly(round))
 }
 
 // becomeRight waits until the cluster is as expected, including counts if they can be right by then.
@@ -66,7 +66,7 @@ func (h *harness) becomeRight(ctx context.Context, e *expected, broken time.Dura
 			uncounted = time.Now()
 		}
 		last = err
-		return errors.Join(err, h.retry(ctx, e.world))
+		return err
 	})
 	if !uncounted.IsZero() {
 		h.counting = max(h.counting, time.Since(uncounted))
@@ -125,27 +125,8 @@ func (h *harness) right(ctx context.Context, e expected) error {
 		return err
 	}
 	err = c.compare()
-	h.failing, h.halted = c.failing, c.halted
+	h.failing = c.failing
 	return err
-}
-
-// retry continues halted rollouts: faults make parents fail, or set clocks to the end of readyTimeout.
-func (h *harness) retry(ctx context.Context, w *model.World) error {
-	for _, shape := range h.halted {
-		h.retried++
-		if shape == model.Paced {
-			if err := h.retryPaced(ctx, w); err != nil {
-				return err
-			}
-			continue
-		}
-		w.Retry(shape)
-		if err := h.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
-			return err
-		}
-	}
-	h.halted = nil
-	return nil
 }
 
 // compare returns a checker for the current state of the cluster.

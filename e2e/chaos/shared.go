@@ -27,7 +27,7 @@ func (c *checker) parent(id model.ParentID, o *unstructured.Unstructured) {
 		return
 	}
 	for _, shape := range model.Shapes {
-		controller := c.world.Running(shape)
+		controller := c.world.Controllers[shape]
 		if model.KindOf(shape) != id.Kind || controller.Frozen() && !controller.Absent {
 			continue
 		}

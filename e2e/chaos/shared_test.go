@@ -49,10 +49,9 @@ func wideChecker() *checker {
 	for shape, c := range w.Controllers {
 		o := &unstructured.Unstructured{Object: c.Manifest(shape)}
 		o.SetGeneration(1)
-		o.Object["status"] = map[string]any{"conditions": conditionsOf(shape), "currentRevision": "r1", "updateRevision": "r1"}
+		o.Object["status"] = map[string]any{"conditions": ready("Ready", "True", "Ready")}
 		f.controllers[shape] = o
 	}
-	f.controllers[model.Paced] = pacedObject(w.Plan, "r1", "r1")
 	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}}
 }
 

@@ -8,13 +8,9 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// progressing is the type of the condition of TemplateControllers about new revisions.
-const progressing = "Progressing"
-
 // controller checks the statuses of a TemplateController and its parents.
 func (c *checker) controller(shape string) {
-	o, want := c.controllers[shape], c.world.Running(shape)
-	rejected := c.world.Controllers[shape].Broken
+	o, want := c.controllers[shape], c.world.Controllers[shape]
 	switch {
 	case shape == c.beside:
 		return
@@ -32,18 +28,15 @@ func (c *checker) controller(shape string) {
 		c.noCondition(o, "LogsReadable")
 	}
 	switch {
-	case rejected:
+	case want.Broken:
 		c.condition(o, "Accepted", "False", "")
 		c.condition(o, "Ready", "False", "")
+		return
 	case want.Suspended:
 		c.condition(o, "Ready", "False", "Suspended")
-	default:
-		c.condition(o, "Ready", "True", "")
-		c.rolledOut(o, want)
-	}
-	if want.Broken || want.Suspended {
 		return
 	}
+	c.condition(o, "Ready", "True", "")
 	if c.rested {
 		c.condition(o, "StatusWritable", "True", "")
 	}
@@ -74,23 +67,6 @@ func (c *checker) controller(shape string) {
 	c.count(o, "children", "ready", children)
 }
 
-// rolledOut checks that all parents of an active TemplateController have its newest revision.
-func (c *checker) rolledOut(o *unstructured.Unstructured, want model.Controller) {
-	current, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
-	update, _, _ := unstructured.NestedString(o.Object, "status", "updateRevision")
-	if current == "" || current != update {
-		c.fault("the current revision of TemplateController %s is %q, and the newest %q, with the condition %v", o.GetName(), current, update, conditionOf(o, progressing))
-	}
-	if got := conditionOf(o, progressing); got["reason"] == "RolloutHalted" && got["observedGeneration"] == o.GetGeneration() {
-		c.halted = append(c.halted, o.GetName())
-	}
-	if want.Rollout(o.GetName()) == nil {
-		c.noCondition(o, progressing)
-	} else {
-		c.condition(o, progressing, "True", "RolloutComplete")
-	}
-}
-
 // live counts the children of the TemplateController's parents by their labels.
 func (c *checker) live(shape string) int64 {
 	uids := map[string]bool{}
@@ -109,7 +85,7 @@ func (c *checker) live(shape string) int64 {
 
 // fails checks the ready condition and the status of a parent, and reports whether it should fail.
 func (c *checker) fails(shape string, id model.ParentID) bool {
-	parent, controller := c.parents[id], c.world.Running(shape)
+	parent, controller := c.parents[id], c.world.Controllers[shape]
 	switch {
 	case controller.Extra == model.Double && c.world.Doubled(shape, id):
 		reason := "InvalidChild"

@@ -32,6 +32,8 @@ type Options struct {
 	Lease          *leader.Lease // to hold while working; nil = no leader election
 	Serve          Addresses
 	Webhook        Webhook
+	// Revisions: revisions of TemplateControllers are kept and rolled out.
+	Revisions bool
 	// RequireServiceAccount rejects TemplateControllers without a service account.
 	RequireServiceAccount bool
 	// SealNamespace is the namespace of the Secret with the seal keys. If empty, it is templater-system, which is

@@ -118,7 +118,7 @@ func (p *process) makeControllers(_, work context.Context) error {
 		DryRuns: func(as string) controller.Client { return p.cluster.As(as).DryRun() },
 		Logs:    func(as string) podlogs.Reader { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
-		RequireServiceAccount: p.RequireServiceAccount, Schemas: p.schemas, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
+		Revisions: p.Revisions, RequireServiceAccount: p.RequireServiceAccount, Schemas: p.schemas, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
 	})
 	p.closing(p.manage.Close)
 	return nil

@@ -23,11 +23,6 @@ func (b *Bench) audited(since audit.Mark) ([]audit.Event, error) {
 	})
 }
 
-// trying reports whether a request stores a revision, or tries it with a dry run.
-func trying(e audit.Event) bool {
-	return e.ObjectRef.Resource == "templaterevisions" || strings.Contains(e.RequestURI, "dryRun=All")
-}
-
 // announced returns the requests for Events since the mark.
 func (b *Bench) announced(since audit.Mark) ([]audit.Event, error) {
 	return b.Bed.Cluster.Audit().Since(since, func(e audit.Event) bool {

@@ -169,9 +169,6 @@ func (b *Bench) changeOne(ctx context.Context, c contender.Contender, task workl
 		return err
 	}
 	b.Bed.Say("one of them changes: %s", tally(events))
-	all := len(events)
-	events = slices.DeleteFunc(events, trying)
-	b.add(c, report.Figure{Scenario: "controllers", Measure: "requests to store and try its revision"}, float64(all-len(events)))
 	b.add(c, report.Figure{Scenario: "controllers", Measure: "requests when one changes", Target: report.Exactly(parentsEach)}, float64(len(events)))
 	b.add(c, report.Figure{Scenario: "controllers", Measure: "requests for others' parents", Target: report.Exactly(0)}, float64(len(strangers(events, task))))
 	return nil

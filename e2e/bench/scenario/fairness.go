@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
@@ -14,7 +13,6 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/report"
 	"github.com/templater-dev/templater/e2e/bench/stats"
 	"github.com/templater-dev/templater/e2e/bench/workload"
-	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
 // The two TemplateControllers of scenario fairness: one has many parents, the other gets a new one from time to time.
@@ -22,9 +20,6 @@ var (
 	crowd   = workload.Task{Name: "crowd", Kind: workload.Item, ChildKind: workload.ConfigMap, Children: 1}
 	visitor = workload.Task{Name: "visitors", Kind: "Visitor", ChildKind: workload.ConfigMap, Children: 1}
 )
-
-// visits is the prefix of the names of visitors and their children.
-const visits = "pace"
 
 // patience is how long a visitor may wait for its child.
 const patience = time.Minute
@@ -81,7 +76,7 @@ func (b *Bench) visits(ctx context.Context) (err error) {
 	}
 	b.addRollout(c, "alone", alone)
 	for i, p := range paces {
-		if err := b.visitsAt(ctx, v, p, fmt.Sprintf("%s-%d", visits, i)); err != nil {
+		if err := b.visitsAt(ctx, v, p, fmt.Sprintf("pace-%d", i)); err != nil {
 			return fmt.Errorf("new parents %s: %w", p.name, err)
 		}
 	}
@@ -98,7 +93,7 @@ func (b *Bench) visitsAt(ctx context.Context, v *reception, p pace, name string)
 		return err
 	}
 	var busy []float64
-	took, err := b.rollout(ctx, v.contender, name, p.steps, func(over <-chan struct{}) error {
+	wall, err := b.rollout(ctx, v.contender, name, p.steps, func(over <-chan struct{}) error {
 		var err error
 		busy, err = v.come(ctx, name+"-busy", p.gap, func(int) bool {
 			select {
@@ -113,29 +108,15 @@ func (b *Bench) visitsAt(ctx context.Context, v *reception, p pace, name string)
 	if err != nil {
 		return err
 	}
-	b.addRollout(v.contender, "visitors "+p.name, took)
+	b.addRollout(v.contender, "visitors "+p.name, wall)
 	b.addVisits(v.contender, p, quiet, busy)
 	return nil
 }
 
-// took is the cost of a rollout to the crowd.
-type took struct {
-	wall     time.Duration
-	writes   int // of parents and children
-	requests int // all others: dry runs, revisions
-}
-
-func (b *Bench) addRollout(c contender.Contender, meanwhile string, t took) {
-	rate := float64(b.FairnessParents) / t.wall.Seconds()
-	b.Bed.Say("%d others change, %s: %.0f parents/s, %d writes and %d other requests", b.FairnessParents, meanwhile, rate, t.writes, t.requests)
-	add := func(measure, unit string, target *report.Target, value float64) {
-		b.add(c, report.Figure{Scenario: "fairness", Measure: measure + " of the others, " + meanwhile, Unit: unit, Target: target}, value)
-	}
-	add("rollout", "parents/s", nil, rate)
-	if b.needsAudit("requests of rollouts") {
-		add("writes in a rollout", "", report.Exactly(float64(b.FairnessParents)), float64(t.writes))
-		add("other requests in a rollout", "", nil, float64(t.requests))
-	}
+func (b *Bench) addRollout(c contender.Contender, meanwhile string, wall time.Duration) {
+	rate := float64(b.FairnessParents) / wall.Seconds()
+	b.Bed.Say("%d others change, %s: %.0f parents/s", b.FairnessParents, meanwhile, rate)
+	b.add(c, report.Figure{Scenario: "fairness", Measure: "rollout of the others, " + meanwhile, Unit: "parents/s"}, rate)
 }
 
 func (b *Bench) addVisits(c contender.Contender, p pace, quiet, busy []float64) {
@@ -155,28 +136,17 @@ func (b *Bench) addVisits(c contender.Contender, p pace, quiet, busy []float64) 
 	add("p99 busy / median quiet", "", nil, p99/calm)
 }
 
-// rollout changes the TemplateController of the crowd, and returns what it takes until all its children have changed, in
-// these steps. Meanwhile it calls f with a channel that is closed at the end.
-func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string, steps []any, f func(over <-chan struct{}) error) (t took, err error) {
+// rollout changes the TemplateController of the crowd, and returns how long it takes until all its children have
+// changed, in these steps. Meanwhile it calls f with a channel that is closed at the end.
+func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string, steps []any, f func(over <-chan struct{}) error) (time.Duration, error) {
 	if _, err := rest(ctx, c); err != nil {
-		return t, err
-	}
-	var mark audit.Mark
-	if b.Bed.Cluster != nil {
-		if mark, err = b.mark(); err != nil {
-			return t, err
-		}
-		defer func() {
-			if err == nil {
-				err = b.count(ctx, mark, &t)
-			}
-		}()
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit(b.FairnessParents))
 	defer cancel()
 	seen, err := b.watch(ctx, work{set: bed.Children(crowd), count: b.FairnessParents, done: func(o *observe.Object) bool { return o.Data["tint"] == tint }})
 	if err != nil {
-		return t, err
+		return 0, err
 	}
 	start := time.Now()
 	edit := map[string]any{"values": map[string]any{"tint": tint}, "rollout": nil}
@@ -184,35 +154,21 @@ func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string,
 		edit["rollout"] = map[string]any{"steps": steps}
 	}
 	if err := b.Bed.PatchController(ctx, crowd.Name, edit); err != nil {
-		return t, err
+		return 0, err
 	}
 	over := make(chan struct{})
+	var wall time.Duration
 	var changed error
 	go func() {
 		defer close(over)
 		changed = outcome(c, seen)
-		t.wall = time.Since(start)
+		wall = time.Since(start)
 	}()
 	if err := f(over); err != nil {
-		return t, err
+		return 0, err
 	}
 	<-over
-	return t, changed
-}
-
-// count counts the requests since the mark that do not concern visitors.
-func (b *Bench) count(ctx context.Context, since audit.Mark, t *took) error {
-	events, err := b.silence(ctx, since, b.FairnessParents)
-	for _, e := range events {
-		switch kind := e.ObjectRef.Resource; {
-		case strings.HasPrefix(e.ObjectRef.Name, visits):
-		case (kind == crowd.ChildResource().Resource || kind == crowd.Parents().Resource) && !trying(e):
-			t.writes++
-		default:
-			t.requests++
-		}
-	}
-	return err
+	return wall, changed
 }
 
 // reception creates visitors one at a time and waits for the child of each.

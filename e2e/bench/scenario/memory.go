@@ -90,7 +90,6 @@ func (b *Bench) memoryOf(ctx context.Context, c contender.Contender, pairs int) 
 	}
 	b.add(c, figure(report.Resident, "MiB", nil), float64(memory.Resident)/(1<<20))
 	b.add(c, figure(report.StartupPeak, "MiB", nil), float64(memory.Peak)/(1<<20))
-	b.add(c, figure("peak / at rest", "", report.AtMost(1.3)), float64(memory.Peak)/float64(memory.Resident))
 	b.add(c, figure("idle CPU", "% of a core", report.AtMost(1)), idle)
 	return memory.Resident, nil
 }

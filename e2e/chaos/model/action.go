@@ -23,8 +23,6 @@ const (
 	WipeController    Verb = "wipe controller"    // remove its status, as by restoring a backup without status
 	ReplaceKind       Verb = "replace kind"       // delete the CRD and recreate it, without parents
 	UnserveKind       Verb = "unserve kind"       // temporarily; the objects are kept. Hard: an operator is killed meanwhile
-	ApproveRevision   Verb = "approve"            // the revision of Paced that waits for approval, if there is one
-	LoseRevision      Verb = "lose revision"      // delete a TemplateRevision of Paced; Text is the field of the status that names it
 	MoveEngines       Verb = "move engines"       // create or change many parents at once
 	SetSource         Verb = "set source"         // create or change a related object of parents
 	DeleteSource      Verb = "delete source"
@@ -106,7 +104,6 @@ type Action struct {
 	Parent     Parent
 	Shape      string // of TemplateControllers
 	Controller Controller
-	Plan       Plan // of Paced, instead of Controller
 	Child      ChildID
 	Source     Source              // of SetSource
 	Text       string              // of SetPod
@@ -140,14 +137,10 @@ func (a Action) String() string {
 		text += " of " + a.Resource
 	case ReplaceKind, UnserveKind:
 		text += " " + a.ID.Kind
-	case WipeController, LoseRevision:
-		text += " " + a.Shape + " " + a.Text
+	case WipeController:
+		text += " " + a.Shape
 	case SetController, ReplaceController, RemoveController:
-		if text += " " + a.Shape; a.Shape == Paced {
-			text += fmt.Sprintf(" %+v", a.Plan)
-		} else {
-			text += fmt.Sprintf(" %+v", a.Controller)
-		}
+		text += fmt.Sprintf(" %s %+v", a.Shape, a.Controller)
 	case OpenNamespace, CloseNamespace:
 		text += " " + a.Namespace
 	default:
@@ -170,20 +163,8 @@ func (a Action) String() string {
 	return text
 }
 
-// Manifest returns the TemplateController of the action.
-func (a Action) Manifest() map[string]any {
-	if a.Shape == Paced {
-		return a.Plan.Manifest()
-	}
-	return a.Controller.Manifest(a.Shape)
-}
-
 // Apply applies the action to the world. Actions of other clients and faults do not change it.
 func (w *World) Apply(a Action) {
-	if a.Shape == Paced {
-		w.setPlan(a)
-		return
-	}
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		w.Parents[a.ID] = a.Parent
@@ -194,9 +175,8 @@ func (w *World) Apply(a Action) {
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {
 			w.forget(a.Shape)
-			w.revisions[a.Shape] = []Revision{none}
 		}
-		w.setController(a.Shape, a.Controller)
+		w.Controllers[a.Shape] = a.Controller
 	case ReplaceKind:
 		for id := range w.Parents {
 			if id.Kind == a.ID.Kind {

@@ -25,7 +25,7 @@ const KeptMark = "-kept-"
 // Matches reports whether the TemplateController selects the parent.
 func (w *World) Matches(shape string, id ParentID) bool {
 	parent, there := w.Parents[id]
-	c := w.Running(shape)
+	c := w.Controllers[shape]
 	return there && KindOf(shape) == id.Kind && (!c.Selective || parent.Labelled) && (shape != Scoped || w.Open[id.Namespace])
 }
 
@@ -34,7 +34,7 @@ func (w *World) Children() []Child {
 	var out []Child
 	for _, id := range w.ParentIDs() {
 		for _, shape := range Shapes {
-			if w.Matches(shape, id) && !w.Running(shape).Purged() {
+			if w.Matches(shape, id) && !w.Controllers[shape].Purged() {
 				out = append(out, w.childrenOf(shape, id)...)
 			}
 		}
@@ -50,7 +50,7 @@ func (w *World) Doubled(shape string, id ParentID) bool {
 
 // childrenOf reimplements the templates.
 func (w *World) childrenOf(shape string, id ParentID) []Child {
-	parent, c := w.Parents[id], w.Running(shape)
+	parent, c := w.Parents[id], w.Controllers[shape]
 	child := func(resource, entry, suffix string, data map[string]string) Child {
 		return Child{
 			ID:    ChildID{resource, id.Namespace, shape + "-" + id.Name + suffix},

@@ -99,9 +99,6 @@ func (c Controller) Manifest(shape string) map[string]any {
 		"children":     c.entries(shape),
 		"status":       map[string]any{"readyCondition": ReadyCondition(shape)},
 	}
-	if rollout := c.Rollout(shape); rollout != nil {
-		spec["rollout"] = rollout
-	}
 	switch shape {
 	case Report:
 		spec["status"] = map[string]any{"readyCondition": "Ready", "template": strings.ReplaceAll(status, "@entry", c.Entry)}
@@ -120,28 +117,6 @@ func (c Controller) Manifest(shape string) map[string]any {
 		"apiVersion": "templater.dev/v1", "kind": "TemplateController",
 		"metadata": map[string]any{"name": shape}, "spec": spec,
 	}
-}
-
-// Rollout is spec.rollout; nil = none. The API server rejects some objects of Report, whatever the revision is, which must not block new ones.
-func (c Controller) Rollout(shape string) map[string]any {
-	rollout := map[string]any{}
-	if shape == Report {
-		rollout["preflight"] = "Warn"
-	}
-	switch c.Staged {
-	case InSteps:
-		rollout["steps"], rollout["interval"] = []any{int64(1), "50%"}, "1s"
-	case Canaries:
-		rollout["canarySelector"] = map[string]any{"matchLabels": map[string]any{ParentLabel: "yes"}}
-	default:
-		if len(rollout) == 0 {
-			return nil
-		}
-	}
-	if c.Retry > 0 {
-		rollout["retry"] = int64(c.Retry)
-	}
-	return rollout
 }
 
 func choice(condition bool, yes, no string) string {

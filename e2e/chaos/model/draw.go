@@ -43,7 +43,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	if o.Engines > 0 && r.IntN(slowEvery) == 0 && !slices.Contains(o.Without, SlowWebhook) {
 		round.Slow = Engine
 	}
-	round.Blocks = w.Running(Chain).blocks(Chain)
+	round.Blocks = w.Controllers[Chain].blocks(Chain)
 	for _, kind := range Kinds {
 		d := drawer{
 			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits, without: o.Without,
@@ -56,7 +56,6 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 		}
 		round.Blocks = round.Blocks || slices.ContainsFunc(d.actions, func(a Action) bool { return a.Controller.blocks(a.Shape) })
 	}
-	w.Settle()
 	w.Learn()
 	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })
 	for range 2 {
@@ -90,7 +89,7 @@ func (d *drawer) draw(o Options, slow string) {
 	if slow != "" && KindOf(slow) == d.kind {
 		return // other clients would have to wait, too
 	}
-	if d.IntN(4) > 0 && d.kind != KindOf(Paced) { // first, because other actions may hide the effect of an edit
+	if d.IntN(4) > 0 { // first, because other actions may hide the effect of an edit
 		d.add(d.ofController())
 	}
 	for range 1 + d.IntN(o.Actions) {
@@ -110,7 +109,7 @@ const unserveEvery = 2
 
 // Features are the names of everything that can be excluded from a round.
 func Features() []string {
-	names := []string{SlowWebhook, string(UnserveKind), string(WipeController), string(LoseRevision), Paced}
+	names := []string{SlowWebhook, string(UnserveKind), string(WipeController)}
 	for _, v := range Faults {
 		names = append(names, string(v))
 	}
@@ -182,23 +181,20 @@ func (d *drawer) add(a Action) {
 		pause = d.slow
 	}
 	a.After = duration(d.Rand, pause)
-	before := d.world.Running(a.Shape)
-	d.world.Apply(a)
-	after := d.world.Running(a.Shape)
-	if a.Verb == SetController && (after.Unpruned != before.Unpruned || after.Keep != before.Keep) {
+	before := d.world.Controllers[a.Shape]
+	if after := a.Controller; a.Verb == SetController && (after.Unpruned != before.Unpruned || after.Keep != before.Keep) {
 		d.changed[a.Shape] = true
 	}
-	if a.Shape != "" && after.Entry != before.Entry {
+	if a.Shape != "" && a.Controller.Entry != before.Entry {
 		d.renamed[a.Shape] = true
 	}
+	d.world.Apply(a)
 	d.follow(a, before)
 	d.actions = append(d.actions, a)
 }
 
 func (d *drawer) action() Action {
 	switch n := d.IntN(100); {
-	case d.kind == KindOf(Paced):
-		return d.ofPaced()
 	case n < 42:
 		return d.ofParent()
 	case n < 64:

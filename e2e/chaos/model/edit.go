@@ -25,16 +25,13 @@ const (
 	Block    Trait = "block"
 	Roll     Trait = "roll"
 	Break    Trait = "break"
-	Stage    Trait = "stage" // how a rollout proceeds
-	Undo     Trait = "undo"  // return to the previous edition, which may be the current revision
-	Retry    Trait = "retry" // a rollout, if it is halted
 	Remove   Trait = "remove"
 	Replace  Trait = "replace"
 )
 
 // Traits are the traits to choose from; likely ones occur more than once.
 var Traits = []Trait{
-	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Block, Roll, Break, Stage, Stage, Undo, Retry, Remove, Replace,
+	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Block, Roll, Break, Remove, Replace,
 }
 
 // ofController edits one TemplateController with up to three traits at once. A deleted one is recreated.
@@ -66,8 +63,8 @@ func (d *drawer) ofController() Action {
 			d.edit(&a.Controller, shape, trait)
 		}
 	}
-	if before := d.world.Controllers[shape]; a.Controller.Finalizing(shape) && (a.Controller.Extra == Double || d.world.runningAs(shape, a.Controller).Broken) {
-		a.Controller.Selective = before.Selective // a parent that stops matching while no revision runs waits for an accepted one
+	if before := d.world.Controllers[shape]; a.Controller.rejected() && a.Controller.Finalizing(shape) {
+		a.Controller.Selective = before.Selective // a parent that a rejected spec no longer selects waits for an accepted one
 	}
 	if a.Verb == RemoveController { // unchanged
 		a.Controller = d.world.Controllers[shape]
@@ -109,7 +106,7 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 	case Suspend:
 		c.Suspended = !c.Suspended
 	case Strategy:
-		if shape == One && c.Staged == AtOnce { // with OnDelete, parents are not ready, so rollouts do not proceed
+		if shape == One {
 			c.Strategy = []string{"Apply", "Apply", "CreateOnly", "OnDelete"}[d.IntN(4)]
 		}
 		c.Suspended = false
@@ -135,15 +132,6 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 		c.Rolls = !c.Rolls
 	case Break:
 		c.Broken = !c.Broken
-	case Stage:
-		c.Staged = []Staged{AtOnce, InSteps, InSteps, Canaries}[d.IntN(4)]
-		if shape == One && c.Staged != AtOnce {
-			c.Strategy = "Apply"
-		}
-	case Undo:
-		c.Edition = max(c.Edition-1, 0)
-	case Retry:
-		c.Retry++
 	default:
 	}
 }

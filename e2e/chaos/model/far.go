@@ -25,7 +25,7 @@ func (c Controller) far() map[string]any {
 
 // farChild is the parent's child in that namespace.
 func (w *World) farChild(id ParentID) Child {
-	parent, c := w.Parents[id], w.Running(Wide)
+	parent, c := w.Parents[id], w.Controllers[Wide]
 	shared, place := parent.Count == 0, id.Namespace
 	if shared {
 		place = "shared"

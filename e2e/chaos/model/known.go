@@ -4,7 +4,7 @@ package model
 // whose templates render no object of a kind does not observe its predecessor's children of that kind.
 func (w *World) Learn() {
 	for _, child := range w.Children() {
-		if w.Running(child.Shape).Frozen() {
+		if w.Controllers[child.Shape].Frozen() {
 			continue
 		}
 		if w.known[child.Shape] == nil {

@@ -30,7 +30,7 @@ func TestChildren(t *testing.T) {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
 	w.Apply(Action{Verb: CloseNamespace, Namespace: "chaos-a"})
-	w.Apply(Action{Verb: SetController, Shape: Many, Controller: Controller{Revision: Revision{Entry: "config"}, Selective: true}})
+	w.Apply(Action{Verb: SetController, Shape: Many, Controller: Controller{Selective: true, Entry: "config"}})
 	if diff := cmp.Diff([]string{"configmaps chaos-a/one-p"}, names()); diff != "" {
 		t.Errorf("children in a closed namespace, and of a parent without the label (-want +got):\n%s", diff)
 	}
@@ -68,7 +68,7 @@ func TestRoundsWithUnboundedFinalization(t *testing.T) {
 
 func TestBlockingControllerHasNoTimeout(t *testing.T) {
 	for blocks, want := range map[bool]any{true: nil, false: "20s"} {
-		spec, _ := Controller{Revision: Revision{Blocks: blocks}}.Manifest(Chain)["spec"].(map[string]any)
+		spec, _ := Controller{Blocks: blocks}.Manifest(Chain)["spec"].(map[string]any)
 		finalize, _ := spec["finalize"].(map[string]any)
 		if got := finalize["timeout"]; got != want {
 			t.Errorf("the timeout is %v, want %v", got, want)
@@ -148,7 +148,7 @@ func TestDrawCoversAllFeatures(t *testing.T) {
 // A parent that a rejected spec no longer selects keeps its finalizer, so deleting it would block.
 func TestMarksOfFarChildrenAreRepaired(t *testing.T) {
 	changed := 0
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		r, w := rand.New(rand.NewPCG(seed, 0)), NewWorld("hush")
 		for range 25 {
 			active, marked := !w.Controllers[Wide].Frozen(), false

@@ -16,7 +16,7 @@ func (w *World) fates(kind string) map[ChildID]fate {
 	out := map[ChildID]fate{}
 	for _, id := range w.ParentIDs() {
 		for _, shape := range Shapes {
-			c := w.Running(shape)
+			c := w.Controllers[shape]
 			if id.Kind != kind || KindOf(shape) != kind || !c.Unpruned && (!w.Matches(shape, id) || c.Purged()) {
 				continue
 			}
@@ -55,8 +55,8 @@ func (c Controller) replacedBy(child Child) string {
 // frozen are the TemplateControllers whose children may be outdated, including their policies.
 func (w *World) frozen() map[string]bool {
 	out := map[string]bool{}
-	for shape := range w.Controllers {
-		out[shape] = w.Running(shape).Frozen()
+	for shape, c := range w.Controllers {
+		out[shape] = c.Frozen()
 	}
 	return out
 }

@@ -26,11 +26,11 @@ const (
 	Wide   = "wide"   // a ConfigMap, and one in another namespace
 )
 
-// Shapes are the names of all TemplateControllers except Paced.
+// Shapes are the names of all TemplateControllers.
 var Shapes = []string{One, Scoped, Many, Report, Again, Engine, Whole, Reader, Chain, Wide}
 
 // Kinds are the kinds of parents.
-var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole", "Reader", "Chain", "Wide", "Paced"}
+var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole", "Reader", "Chain", "Wide"}
 
 // PartKind is a kind of children.
 const PartKind = "Part"
@@ -39,7 +39,7 @@ const PartKind = "Part"
 func KindOf(shape string) string {
 	return map[string]string{
 		One: "One", Scoped: "One", Many: "Many", Report: "Report", Again: "Again", Engine: "Engine", Whole: "Whole",
-		Reader: "Reader", Chain: "Chain", Wide: "Wide", Paced: "Paced",
+		Reader: "Reader", Chain: "Chain", Wide: "Wide",
 	}[shape]
 }
 
@@ -77,31 +77,23 @@ const (
 	BadField Bad = "field" // an unknown field
 )
 
-// Revision is the part of a TemplateController that is its revision.
-type Revision struct {
-	Value    string // in spec.values
-	Edition  int    // of the template
-	Strategy string // of its ConfigMaps
-	Entry    string // name of the child template for its ConfigMaps
-	Extra    Extra
-	Swapped  bool // reversed order of its child templates
-	Unpruned bool // prunePolicy of its ConfigMaps
-	Keep     bool // deletionPolicy Orphan for the objects that Report keeps
-	Hasty    bool // no finalization where there could be some
-	Blocks   bool // finalization of a parent has no timeout
-	Rolls    bool // rolling update of multiple objects
-}
-
 // Controller is the desired state of a TemplateController.
 type Controller struct {
-	Revision
-
-	Selective bool // selects only labeled parents
+	Value     string // in spec.values
+	Edition   int    // of the template
+	Selective bool   // selects only labeled parents
 	Suspended bool
+	Strategy  string // of its ConfigMaps
+	Entry     string // name of the child template for its ConfigMaps
+	Extra     Extra
+	Swapped   bool // reversed order of its child templates
+	Unpruned  bool // prunePolicy of its ConfigMaps
+	Keep      bool // deletionPolicy Orphan for the objects that Report keeps
+	Hasty     bool // no finalization where there could be some
+	Blocks    bool // finalization of a parent has no timeout
+	Rolls     bool // rolling update of multiple objects
 	Purge     bool // whenDeleted DeleteChildren
-	Broken    bool // has an invalid template, and is rejected
-	Staged    Staged
-	Retry     int  // spec.rollout.retry
+	Broken    bool // has an invalid template
 	Absent    bool // is deleted
 	Torn      bool // was deleted in the round in which a policy changed, so that either may apply
 }
@@ -120,10 +112,13 @@ const (
 // Purged reports whether its children were deleted with it.
 func (c Controller) Purged() bool { return c.Absent && c.Purge && !c.Suspended }
 
-// Frozen reports whether it is inactive at the moment, so that its children may be outdated: see Running.
+// Frozen reports whether it is inactive at the moment, so that its children may be outdated.
 func (c Controller) Frozen() bool {
-	return c.Suspended || c.Broken || c.Extra == Double || c.Absent && !c.Purged()
+	return c.Suspended || c.rejected() || c.Absent && !c.Purged()
 }
+
+// rejected reports whether its spec is not accepted.
+func (c Controller) rejected() bool { return c.Broken || c.Extra == Double }
 
 // World is the desired state.
 type World struct {
@@ -134,25 +129,19 @@ type World struct {
 	Logs        map[ChildID]string // of Pods
 	NoParts     bool               // the kind of Parts is not defined
 	Secret      string             // occurs in parents and children only
-	Plan        Plan               // of Paced
 
-	known     map[string]map[string]bool // by shape and resource: see Knows
-	revisions map[string][]Revision      // by shape: see Running
-	editions  []string                   // all that Paced had
+	known map[string]map[string]bool // by shape and resource: see Knows
 }
 
 // NewWorld returns a world with all TemplateControllers and no parents.
 func NewWorld(secret string) *World {
-	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}, revisions: map[string][]Revision{}}
-	w.setPlan(Action{Verb: SetController, Plan: Plan{Edition: "e0"}})
+	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}}
 	for _, shape := range Shapes {
-		c := Controller{Revision: Revision{Value: "first", Strategy: "Apply", Entry: "config"}}
-		if shape == Again {
-			c.Strategy = "Recreate"
-		}
-		w.revisions[shape] = []Revision{none}
-		w.setController(shape, c)
+		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply", Entry: "config"}
 	}
+	again := w.Controllers[Again]
+	again.Strategy = "Recreate"
+	w.Controllers[Again] = again
 	return w
 }
 

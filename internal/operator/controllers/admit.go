@@ -34,6 +34,10 @@ func (l *syncRun) admit(ctx context.Context) (done bool, err error) {
 	r, s := &l.entry.revised, rolloutStatus{}
 	latest, id := r.latest, r.newest.id
 	switch {
+	case l.c.revisions == nil:
+		if l.tc.Spec.Rollout != nil {
+			s.progress = progressing(v1.ReasonRevisionsDisabled, "spec.rollout has no effect, because templater runs without --revisions: a change reaches all parents at once")
+		}
 	case l.tc.DeletionTimestamp != nil, l.tc.Spec.Suspend, l.assembly.rejection != nil, id == "":
 		s.progress, s.preview = l.pausedProgress(), l.tc.Status.Preview
 	case latest.Update == "":
@@ -220,7 +224,7 @@ func (c *Controllers) dropRevisions(ctx context.Context, name string) error {
 	c.mu.RLock()
 	e := c.tracked[name]
 	c.mu.RUnlock()
-	if e == nil || c.standby.Load() || e.since.IsZero() {
+	if c.revisions == nil || e == nil || c.standby.Load() || e.since.IsZero() {
 		return nil
 	}
 	return c.revisions.Drop(ctx, name, e.uid)
@@ -235,6 +239,9 @@ func (c *Controllers) sweepRevisions(ctx context.Context) error {
 
 // sweepOnce calls sweepRevisions once this replica leads, until it succeeds.
 func (c *Controllers) sweepOnce(ctx context.Context) {
+	if c.revisions == nil {
+		return
+	}
 	select {
 	case <-ctx.Done():
 		return

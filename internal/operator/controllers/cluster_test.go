@@ -75,6 +75,7 @@ type cluster struct {
 	controllers *Controllers
 	shared      *shared
 	strict      bool // a service account is required
+	unrevised   bool // there are no revisions
 	tries       bool // new revisions are tried with dry runs
 	hasty       bool // reconciliations are canceled immediately when they must stop
 	greedy      bool // only one reconciliation at a time may use memory
@@ -113,7 +114,7 @@ func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 
 func (c *cluster) startWith(o Options) {
 	c.Watches.Reset()
-	o.Logs = c.Logs.As
+	o.Logs, o.Revisions = c.Logs.As, !c.unrevised
 	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = serialized(c.As), c.Clock, c.strict, &seal.Ring{}
 	if o.Events == nil {
 		o.Events = c
@@ -131,7 +132,7 @@ func (c *cluster) startWith(o Options) {
 		c.T.Fatal(err)
 	}
 	c.controllers.Attach(c, [2]*watch.Cache{caches[wants[0]], caches[wants[1]]}, c)
-	if !o.Standby {
+	if !o.Standby && o.Revisions {
 		if err := c.controllers.sweepRevisions(c.T.Context()); err != nil {
 			c.T.Fatal(err)
 		}

@@ -53,8 +53,8 @@ type Controllers struct {
 	*eventHandler
 
 	crds      *crds.Writer
-	revisions *revisions.Store
-	leads     chan struct{} // closed when this replica leads
+	revisions *revisions.Store // nil = no revisions
+	leads     chan struct{}    // closed when this replica leads
 	trials    *trials
 	tracker   *queue.WorkerTracker // of the workers that sync
 	reviewers *queue.WorkerTracker // of admission reviews

@@ -34,6 +34,9 @@ import (
 type Options struct {
 	// Cluster returns the client that impersonates a user; "" is the operator itself.
 	Cluster func(as string) controller.Client
+	// Revisions: TemplateRevisions are kept, and new revisions are rolled out as spec.rollout defines. Otherwise, each accepted spec reaches all
+	// parents at once.
+	Revisions bool
 	// DryRuns returns the client that impersonates a user, and whose writes are dry runs; nil = new revisions are not tried.
 	DryRuns func(as string) controller.Client
 	// Logs returns the reader of logs that impersonates a user.
@@ -126,7 +129,9 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		registry: c.registry, checks: c.checks, memory: quota.NewMemory(memoryLimit, s.tenants, s.controllers.Add),
 		checker: &checker{RequireAccount: o.RequireServiceAccount, Schemas: o.Schemas, Lint: lint.Recheck},
 	}
-	c.revisions = &revisions.Store{Cluster: o.Cluster(""), Seals: o.Seals}
+	if o.Revisions {
+		c.revisions = &revisions.Store{Cluster: o.Cluster(""), Seals: o.Seals}
+	}
 	c.crds = &crds.Writer{Cluster: o.Cluster, Again: s.controllers.AddAfter}
 	departed := &child.Departed{}
 	c.builder = &builder{

@@ -25,7 +25,7 @@ import (
 
 // definition is a compiled revision, with the live part of a spec.
 type definition struct {
-	id       string // "" if the spec is rejected
+	id       string // "" if the spec is rejected, or there are no revisions
 	spec     *v1.TemplateControllerSpec
 	compiled *spec.Compiled
 	// live is the live part of a rejected spec, of which spec is only an outline; nil if spec is complete, or the live part is too large to keep.
@@ -96,7 +96,7 @@ func (l *syncRun) revise(ctx context.Context) (done bool, err error) {
 // locate finds out which revisions there are, once this operator serves the TemplateController.
 func (l *syncRun) locate(ctx context.Context) error {
 	r := &l.entry.revised
-	if r.located = r.located && !l.entry.since.IsZero(); r.located || l.c.standby.Load() {
+	if r.located = r.located && !l.entry.since.IsZero(); r.located || l.c.revisions == nil || l.c.standby.Load() {
 		return nil
 	}
 	latest, err := l.c.revisions.Latest(ctx, l.tc.UID)
@@ -124,8 +124,11 @@ func (l *syncRun) locate(ctx context.Context) error {
 // mostLive is the maximum size of the live part of a rejected spec as JSON, in bytes.
 const mostLive = 64 << 10
 
-// live returns the live part of the latest spec, unless it is too large.
+// live returns the live part of the latest spec, unless there are no revisions, or it is too large.
 func (l *syncRun) live() *v1.TemplateControllerSpec {
+	if l.c.revisions == nil {
+		return nil
+	}
 	live := revision.Live(&l.tc.Spec)
 	if text, err := json.Marshal(live); err != nil || len(text) > mostLive {
 		return nil
@@ -288,7 +291,7 @@ func (r *revised) held(c chosen) (held quota.Held) {
 func progressing(reason, message string) *metav1.Condition {
 	c := &metav1.Condition{Type: v1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 	switch reason {
-	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound, v1.ReasonRevisionNotStored:
+	case v1.ReasonPreflightFailed, v1.ReasonRolloutHalted, v1.ReasonRevisionNotFound, v1.ReasonRevisionNotStored, v1.ReasonRevisionsDisabled:
 		c.Status = metav1.ConditionFalse
 	case v1.ReasonApprovalRequired, v1.ReasonRolloutPaused:
 		c.Status = metav1.ConditionUnknown

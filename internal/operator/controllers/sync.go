@@ -94,7 +94,9 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 // claim tracks a TemplateController of this class, and releases one of another class.
 func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	if l.tc.Spec.ClassName != l.c.class {
-		l.c.revisions.Forget(ctx, l.tc.UID)
+		if l.c.revisions != nil {
+			l.c.revisions.Forget(ctx, l.tc.UID)
+		}
 		return true, l.c.release(ctx, l.tc)
 	}
 	l.entry = l.c.track(l.tc)
@@ -129,9 +131,10 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 		compiled = nil
 	}
 	l.c.mu.RUnlock()
-	if !l.work.check || compiled != nil {
+	switch {
+	case !l.work.check, compiled != nil:
 		l.tc.Spec = *known
-	} else { // the live part of a rejected spec is needed, too
+	case l.work.rejection == nil || l.c.revisions != nil: // with revisions, the live part of a rejected spec is needed
 		read, err := l.c.Whole(ctx, l.packed, l.tc)
 		if err != nil {
 			return true, err
@@ -209,10 +212,10 @@ func (l *syncRun) take(x examined) {
 	e.dropUnrecorded()
 }
 
-// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected.
+// revisionID returns the ID of the revision in the latest spec, or "" if it is rejected, or there are no revisions.
 func (l *syncRun) revisionID() string {
 	switch e := l.entry; {
-	case e.rejection != nil:
+	case e.rejection != nil, l.c.revisions == nil:
 		return ""
 	case !l.work.fresh && e.revised.newest.id != "":
 		return e.revised.newest.id
