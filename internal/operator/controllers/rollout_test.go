@@ -550,27 +550,64 @@ func revisionName(t *testing.T, manifest string) string {
 	return revision.Name("apps", "uid-apps", revision.IDOf(&tc.Spec))
 }
 
-// Without revisions, a change reaches all parents at once, and a rejected spec stops their reconciliation.
-func TestWithoutRevisions(t *testing.T) {
-	c := newCluster(t)
-	c.unrevised, c.tries = true, true
+// Authors, or the owners of a namespace, may be able to write the status. It decides neither about approval nor about the revision of a parent.
+func TestStatusDoesNotDecideRevisions(t *testing.T) {
+	const approval = "rollout: {approval: Required, steps: [1]}"
+	c := fleet(t, edition(t, "one", approval), 3)
+	_, first, _ := c.progress()
+	c.KubectlApply(edition(t, "two", approval))
+	c.Settle()
+	second := idOf(t, edition(t, "two", approval))
+	for _, forged := range []map[string]any{
+		{"currentRevision": second, "updateRevision": second},
+		{"currentRevision": "0000000000000000", "updateRevision": first},
+		{},
+	} {
+		for _, restarted := range []bool{false, true} {
+			c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.Object["status"] = forged })
+			if restarted {
+				c.start()
+			}
+			c.Settle()
+			condition, current, update := c.progress()
+			if got := c.editions(); got != "map[one:3]" || current != first || update != second || !strings.HasPrefix(condition, "Unknown ApprovalRequired: ") {
+				t.Errorf("%v, restarted %t: %s, current %s, update %s, %s", forged, restarted, got, current, update, condition)
+			}
+		}
+	}
+	c.KubectlApply(invalid(t, edition(t, "three", approval)))
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { delete(o.Object, "status") })
 	c.start()
-	c.Revisions = nil // of the first start
-	c.KubectlApply(edition(t, "one", staged))
-	for i := range 3 {
-		c.PutWithUID(newApp(withName(fmt.Sprint("p", i)), withChildren(fmt.Sprint("c", i))), types.UID(fmt.Sprint("uid-", i)))
-	}
+	c.RemoveNow(request.Location{Resource: configMap("").Resource, Namespace: "ns", Name: "c0"})
 	c.Settle()
+	if got, want := c.editions(), "map[one:3]"; got != want {
+		t.Errorf("rejected, without status: %s, want %s", got, want)
+	}
+}
+
+func TestLostRevisionIsNotReadAgainAndAgain(t *testing.T) {
+	c := fleet(t, edition(t, "one", staged), 3)
 	c.KubectlApply(edition(t, "two", staged))
-	c.Settle()
-	condition, current, update := c.progress()
-	if c.editions() != "map[two:3]" || current+update != "" || !strings.HasPrefix(condition, "False RevisionsDisabled: spec.rollout has no effect") || len(c.Revisions) > 0 {
-		t.Errorf("%s, %q, current %q, update %q, requests %q", c.editions(), condition, current, update, c.Revisions)
+	for range 8 {
+		c.advance(0)
 	}
-	c.KubectlApply(invalid(t, edition(t, "three", "")))
+	for at, o := range c.Objects {
+		if at.Resource == v1.RevisionResource && o.GetLabels()[v1.LabelRevision] == "1" {
+			delete(c.Objects, at)
+		}
+	}
+	c.start()
 	c.Settle()
-	if got, want := c.parentCounts(), "total 3, ready 0, failed 3"; got != want {
-		t.Errorf("rejected: %s, want %s", got, want)
+	c.Revisions = nil
+	for range 10 {
+		c.advance(time.Second)
+	}
+	if len(c.Revisions) > 0 {
+		t.Errorf("requests for revisions: %q", c.Revisions)
+	}
+	c.advance(time.Minute)
+	if len(c.Revisions) != 1 {
+		t.Errorf("after a minute: requests for revisions: %q", c.Revisions)
 	}
 }
 
@@ -619,5 +656,29 @@ func TestLostRevisionChangesNoParent(t *testing.T) {
 				t.Errorf("in the end %s, current %q, update %q, %s", c.editions(), current, update, condition)
 			}
 		})
+	}
+}
+
+// Without revisions, a change reaches all parents at once, and a rejected spec stops their reconciliation.
+func TestWithoutRevisions(t *testing.T) {
+	c := newCluster(t)
+	c.unrevised, c.tries = true, true
+	c.start()
+	c.Revisions = nil // of the first start
+	c.KubectlApply(edition(t, "one", staged))
+	for i := range 3 {
+		c.PutWithUID(newApp(withName(fmt.Sprint("p", i)), withChildren(fmt.Sprint("c", i))), types.UID(fmt.Sprint("uid-", i)))
+	}
+	c.Settle()
+	c.KubectlApply(edition(t, "two", staged))
+	c.Settle()
+	condition, current, update := c.progress()
+	if c.editions() != "map[two:3]" || current+update != "" || !strings.HasPrefix(condition, "False RevisionsDisabled: spec.rollout has no effect") || len(c.Revisions) > 0 {
+		t.Errorf("%s, %q, current %q, update %q, requests %q", c.editions(), condition, current, update, c.Revisions)
+	}
+	c.KubectlApply(invalid(t, edition(t, "three", "")))
+	c.Settle()
+	if got, want := c.parentCounts(), "total 3, ready 0, failed 3"; got != want {
+		t.Errorf("rejected: %s, want %s", got, want)
 	}
 }
