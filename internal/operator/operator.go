@@ -35,7 +35,7 @@ type Options struct {
 	Webhook        Webhook
 	// Revisions: revisions of TemplateControllers are kept and rolled out.
 	Revisions bool
-	Tracing        *tracing.Tracing // nil = no traces
+	Tracing   *tracing.Tracing // nil = no traces
 	// RequireServiceAccount rejects TemplateControllers without a service account.
 	RequireServiceAccount bool
 	// SealNamespace is the namespace of the Secret with the seal keys. If empty, it is templater-system, which is
