@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // GroupVersion is the group and version of this package's kinds.
@@ -138,20 +137,6 @@ func FieldManager(key string) string {
 		return NamespacedFieldManagerPrefix + name
 	}
 	return FieldManagerPrefix + key
-}
-
-// PatchManager returns the field manager of the patches of one parent, which has that UID, of the TemplateController with a key.
-func PatchManager(key string, parent types.UID) string {
-	return FieldManager(key) + "/" + string(parent)
-}
-
-// IsPatchManager reports whether a field manager is one of PatchManager.
-func IsPatchManager(manager string) bool {
-	name, ours := strings.CutPrefix(manager, FieldManagerPrefix)
-	if !ours {
-		name, ours = strings.CutPrefix(manager, NamespacedFieldManagerPrefix)
-	}
-	return ours && strings.Contains(name, "/")
 }
 
 // KeyOfManager returns the key of the TemplateController with a field manager on an object in a namespace, or "" if it is none.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/operator"
-	"github.com/templater-dev/templater/internal/operator/tracing"
 )
 
 // GC settings, unless $GOGC is set. The heap is mostly pointer-free text, so a low GOGC saves memory, also while it grows at start, at little CPU cost.
@@ -98,13 +97,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		ballast := make([]byte, gcBallast)
 		defer runtime.KeepAlive(ballast)
 	}
-	traces, err := tracing.FromEnvironment(ctx)
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "no traces are recorded")
-	}
-	defer traces.Close(ctx)
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "leaderElection", lease != nil)
 	return operator.Run(ctx, operator.Options{
-		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Revisions: f.revisions, SealNamespace: seals, Serve: f.serve.addresses, Webhook: f.webhook.webhook, Tracing: traces,
+		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Revisions: f.revisions, SealNamespace: seals, Serve: f.serve.addresses, Webhook: f.webhook.webhook,
 	})
 }

@@ -151,12 +151,6 @@ func (c *Client) TryApply(ctx context.Context, at request.Location, body []byte,
 	return c.DryRun().Apply(ctx, at, body, manager)
 }
 
-// ApplyFields is Apply without force, for fields of an object of others. It returns a Conflict that lists the fields owned by other managers: see
-// request.OwnedFields. body must have a metadata.uid, so that no object is created.
-func (c *Client) ApplyFields(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, c.patch(types.ApplyPatchType, at), body, manager, false)
-}
-
 // ApplyStatus is Apply for the status subresource. Without force, it returns a Conflict that lists the fields owned by other
 // managers: see request.OwnedFields.
 func (c *Client) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {

@@ -20,7 +20,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers"
-	"github.com/templater-dev/templater/internal/operator/tracing"
 )
 
 // Options configure an operator.
@@ -35,7 +34,6 @@ type Options struct {
 	Webhook        Webhook
 	// Revisions: revisions of TemplateControllers are kept and rolled out.
 	Revisions bool
-	Tracing   *tracing.Tracing // nil = no traces
 	// RequireServiceAccount rejects TemplateControllers without a service account.
 	RequireServiceAccount bool
 	// SealNamespace is the namespace of the Secret with the seal keys. If empty, it is templater-system, which is

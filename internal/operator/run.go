@@ -98,7 +98,7 @@ func (p *process) measure(context.Context, context.Context) error {
 
 // connect creates the clients, which only write while this replica leads.
 func (p *process) connect(context.Context, context.Context) (err error) {
-	config := p.election.Guard(p.Tracing.Requests(p.Config))
+	config := p.election.Guard(p.Config)
 	if p.cluster, err = kube.NewClient(config); err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
@@ -118,7 +118,7 @@ func (p *process) makeControllers(_, work context.Context) error {
 		DryRuns: func(as string) controller.Client { return p.cluster.As(as).DryRun() },
 		Logs:    func(as string) podlogs.Reader { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
-		Revisions: p.Revisions, RequireServiceAccount: p.RequireServiceAccount, Schemas: p.schemas, Meters: p.view.meters(), QueueMetrics: p.view.queues(), Tracer: p.Tracing.Tracer(),
+		Revisions: p.Revisions, RequireServiceAccount: p.RequireServiceAccount, Schemas: p.schemas, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
 	})
 	p.closing(p.manage.Close)
 	return nil

@@ -36,11 +36,11 @@ func (rec *reconciliation) converging(templates child.Entries, order *spec.Order
 // run renders the child templates, plans the changes, and executes the plan. If the reconciliation has to end earlier, it returns the result.
 func (c *convergence) run(ctx context.Context) (early *Result) {
 	c.observed = c.observe()
-	writable := c.desire(ctx)
+	writable := c.desire()
 	if c.moments.confirm(ctx) {
 		c.inputs.budget.Begin(&c.inputs.memory)
 		c.observed = c.observe()
-		writable = c.desire(ctx)
+		writable = c.desire()
 	}
 	if ctx.Err() != nil { // rendering may be incomplete
 		return &Result{Retry: problem.RetryBackoff, Outcome: record.Waiting}
@@ -62,8 +62,7 @@ func (c *convergence) run(ctx context.Context) (early *Result) {
 }
 
 // desire renders the desired children, and returns those that may be written.
-func (c *convergence) desire(ctx context.Context) (writable []*child.Wanted) {
-	defer c.r.spanOfRender(ctx, "children").End()
+func (c *convergence) desire() (writable []*child.Wanted) {
 	if why := c.inputs.selectRelated(); why != nil { // the input of the templates is unknown
 		c.desired = c.Factory.Unrendered(c.parent, c.templates)
 		c.desired.Faults = []child.Fault{{Problem: why, Always: true}}

@@ -77,9 +77,6 @@ func newReconciliation(r *Reconciler, c *controller.Controller, key queue.Key) *
 // Reconcile brings the children and the status of the parent named by key up to date. It is idempotent. Template errors and rejected requests
 // are reported in the parent's status.
 func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
-	if r.Tracer != nil {
-		return r.traced(ctx, key)
-	}
 	return r.reconcile(ctx, key, nil)
 }
 

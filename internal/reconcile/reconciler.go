@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -75,8 +74,6 @@ type Options struct {
 	Logs    Logs
 	Memory  *queue.Memory
 	Workers Workers
-	// Tracer records spans of reconciliations; nil = none.
-	Tracer trace.Tracer
 }
 
 // Workers configures how the parents in the queue are reconciled.

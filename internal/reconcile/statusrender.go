@@ -17,7 +17,6 @@ func (s *statusWriter) render(ctx context.Context, observed []*child.Live) (cont
 	if in.selectRelated() != nil || len(s.problems) > 0 && in.budget.UsedUp() {
 		return s.own(), false, nil
 	}
-	defer s.r.spanOfRender(ctx, "status").End()
 	kept := in.budget.Kept()
 	content, err := s.Program.Status(in.forTemplates(observed))
 	if s.moments.confirm(ctx) {

@@ -111,15 +111,6 @@ func (s *Server) Allowed(context.Context, request.Permission) (bool, error) { re
 
 // Apply is a server-side apply with force.
 func (s *Server) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
-	return s.apply(at, body, manager, true)
-}
-
-// ApplyFields is a server-side apply without force.
-func (s *Server) ApplyFields(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
-	return s.apply(at, body, manager, false)
-}
-
-func (s *Server) apply(at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	content, err := unpack(body)
 	if err != nil {
 		return nil, err
@@ -159,9 +150,6 @@ func (s *Server) apply(at request.Location, body []byte, manager string, force b
 	lists := listsOf(kind)
 	if at.Resource.Resource == "templaterevisions" {
 		lists = ofRevisions
-	}
-	if owned := lists.owned(there, content, manager, ""); !force && len(owned) > 0 {
-		return nil, fieldConflict(owned)
 	}
 	after := lists.Applied(there, content, manager, "")
 	if s.Admit != nil {

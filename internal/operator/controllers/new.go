@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -55,8 +54,6 @@ type Options struct {
 	// means no metrics.
 	Meters       record.Meters
 	QueueMetrics workqueue.MetricsProvider
-	// Tracer records spans of reconciliations; nil = none.
-	Tracer trace.Tracer
 	// ClassName is the class of the TemplateControllers that are served.
 	ClassName string
 	// Standby: nothing is written until Controllers.Lead is called.
@@ -163,7 +160,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	return c, reconcile.New(reconcile.Options{
 		Controllers: parents, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, History: s.History,
-		Recorder: c.events, Waiting: s.waiting, Logs: c.logs, Memory: s.memory, Tracer: o.Tracer,
+		Recorder: c.events, Waiting: s.waiting, Logs: c.logs, Memory: s.memory,
 		Workers: reconcile.Workers{Number: o.Workers, FairQueue: s.turns, Rights: c.rights, Tracker: s.reconcilers, Grace: s.grace},
 	})
 }

@@ -14,6 +14,9 @@ import (
 
 // Values of the labels result and verb.
 var (
+	outcomes = [record.Outcomes]string{
+		record.Skipped: "skipped", record.Succeeded: "success", record.Waiting: "waiting", record.Failed: "failed", record.Panicked: "panic",
+	}
 	verbs   = [record.Verbs]string{record.Create: "create", record.Update: "update", record.Delete: "delete"}
 	answers = [record.Answers]string{
 		record.Accepted: "success", record.Conflict: "conflict", record.Forbidden: "forbidden", record.Rejected: "rejected", record.NoAnswer: "error",
@@ -143,7 +146,7 @@ func (m *meter) collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, slices.Concat(m.of, labels)...)
 	}
 	for outcome := range m.reconciliations {
-		count(reconciliations, &m.reconciliations[outcome], record.Outcome(outcome).String())
+		count(reconciliations, &m.reconciliations[outcome], outcomes[outcome])
 	}
 	for verb := range m.writes {
 		for answer := range m.writes[verb] {

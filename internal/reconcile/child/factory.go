@@ -141,7 +141,7 @@ func invalid(child *v1.Child, o render.Object, format string, args ...any) *prob
 
 // want converts one rendered document to a child.
 func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted, *problem.Problem) {
-	if fault := cmp.Or(ShapeFault(o.Content), f.KeyFault(o.Content)); fault != "" {
+	if fault := cmp.Or(shapeFault(o.Content), f.KeyFault(o.Content)); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
 	gvk := GVKOf(o.Content)

@@ -79,7 +79,7 @@ func TestEveryMetadataFieldIsClassified(t *testing.T) {
 func authorWrites(t *testing.T, name string, value any, want mayWrite) {
 	t.Helper()
 	metadata := map[string]any{"name": "x", name: value}
-	fault := ShapeFault(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+	fault := shapeFault(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 	switch _, there := metadata[name]; {
 	case (fault != "") != (want == refused), want == refused && !strings.Contains(fault, "metadata."+name+" must not be set"):
 		t.Errorf("metadata.%s is written: %q", name, fault)

@@ -32,8 +32,8 @@ func nameOf(content map[string]any) types.NamespacedName {
 // ownPrefix is the prefix of templater's own labels and annotations.
 const ownPrefix = "templater.dev/"
 
-// ShapeFault returns why a document is not a valid child object, or "".
-func ShapeFault(content map[string]any) string {
+// shapeFault returns why a document is not a valid child object, or "".
+func shapeFault(content map[string]any) string {
 	for _, key := range []string{"apiVersion", "kind"} {
 		if s, _ := content[key].(string); s == "" {
 			return "the document has no " + key + ": every child needs apiVersion, kind and metadata.name"

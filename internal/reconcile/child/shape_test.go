@@ -46,7 +46,7 @@ func TestInvalidObjectShapesAreReported(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(document), &content); err != nil {
 			t.Fatal(err)
 		}
-		got := ShapeFault(content)
+		got := shapeFault(content)
 		if (want == "") != (got == "") || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", document, got, want)
 		}

@@ -55,11 +55,6 @@ const (
 	Outcomes
 )
 
-var outcomes = [Outcomes]string{Skipped: "skipped", Succeeded: "success", Waiting: "waiting", Failed: "failed", Panicked: "panic"}
-
-// String returns the outcome as in metrics and traces.
-func (o Outcome) String() string { return outcomes[o] }
-
 // Verb is the kind of a write to a child.
 type Verb int
 
