@@ -86,8 +86,10 @@ func changed(ctx context.Context, watcher *fsnotify.Watcher) bool {
 			if concerns(event) {
 				quiet = time.After(settle)
 			}
-		case <-watcher.Errors: // some events may be lost
-			quiet = time.After(settle)
+		case err := <-watcher.Errors:
+			if err != nil { // some events may be lost
+				quiet = time.After(settle)
+			}
 		case <-quiet:
 			return true
 		}
