@@ -42,7 +42,7 @@ E2E_TIMEOUT ?= 40m
 GOTESTSUM   := go tool -modfile=$(CURDIR)/tools/gotestsum/go.mod gotestsum --format testname --
 # Tests that cannot run in parallel: one needs the cluster with a real node for itself, one needs its own process, and one
 # needs a garbage collector without other load.
-E2E_ALONE   := ^(TestInstallPage|TestCrashingImageReachesFirstStepOnly|TestTemplateControllersLeakNoGoroutines|TestDeletedParentWaitsForOrderedChildDeletion)$$
+E2E_ALONE   := ^(TestInstallPage|TestTemplateControllersLeakNoGoroutines|TestDeletedParentWaitsForOrderedChildDeletion)$$
 # Tests that overload the API server or block the deletion of namespaces: make test-attacks.
 E2E_ATTACKS := ^(TestConcurrentAttacksDoNotDelayNeighbors|TestFrequentEditsDoNotDelayNeighbors|TestAttacksDoNotExhaustStandbyMemory|TestBrokenParentConversionKeepsChildren)$$
 CHAOS_TIME  ?= 3m
