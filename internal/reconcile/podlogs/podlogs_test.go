@@ -413,10 +413,12 @@ func TestLogIsRequestedIfReconciliationResumesDuringRetry(t *testing.T) {
 		synctest.Wait()
 		k.set("a/c", "text", nil)
 		k.take()
+		k.f.mu.Lock() // the retry is scheduled
 		k.f.o.Runs = func(string) bool {
 			k.reconcile("p", pod("a", ended))
 			return false // the result from before
 		}
+		k.f.mu.Unlock()
 		pause(firstLogRetry)
 		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
 		if got := k.f.Failures("x"); len(got) > 0 {
