@@ -268,29 +268,34 @@ func (s *Store) Drop(ctx context.Context, key string, uid types.UID) error {
 	return s.delete(ctx, all)
 }
 
-// Sweep deletes the revisions of TemplateControllers that do not exist anymore.
-func (s *Store) Sweep(ctx context.Context, exists func(types.UID) bool) error {
+// unread returns a copy of newest, which it reads if it was not read yet.
+func (s *Store) unread(ctx context.Context) (map[types.UID]stored, error) {
 	s.lock(ctx)
-	all := s.newest
-	if all == nil {
-		var err error
-		if all, err = s.listNewest(ctx, ""); err != nil {
-			s.mu.Unlock()
-			return err
+	defer s.mu.Unlock()
+	if s.newest == nil {
+		if _, err := s.listNewest(ctx, ""); err != nil {
+			return nil, err
 		}
 	}
-	all = maps.Clone(all)
-	s.mu.Unlock()
+	return maps.Clone(s.newest), nil
+}
+
+// Sweep deletes the revisions of TemplateControllers that do not exist anymore.
+func (s *Store) Sweep(ctx context.Context, exists func(types.UID) bool) error {
+	all, err := s.unread(ctx)
+	if err != nil {
+		return err
+	}
 	for owner, r := range all {
 		if exists(owner) {
 			continue
 		}
 		o, err := s.Cluster.Get(ctx, at(r.name))
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
+		if apierrors.IsNotFound(err) {
+			continue
 		}
 		if err != nil {
-			continue
+			return err
 		}
 		whole, err := revision.Read(o)
 		if err != nil {
